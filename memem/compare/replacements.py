@@ -1,4 +1,4 @@
-"""Find what one note calls over while another still states it, and one subject with two values."""
+"""Find words that one note calls over and another still claims, and subjects with two values."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -30,10 +30,7 @@ class Statement:
 
 
 def find_retired(old: Statement, new: Statement, common: Collection[str] = ()) -> list[Token]:
-    """The words that `old` claims and `new` calls over; none unless they show that both are about one thing.
-
-    A rare name is enough. Of plain words it takes two of the title, or `new` mentions all words of the title.
-    """
+    """The words that `old` claims and `new` calls over: a rare name, or plain words that cover the title."""
     over, denied = _words_over(new, content_keys(old.title, old.text)), _names_denied(new.title)
     if not over and not denied:
         return []
@@ -49,7 +46,11 @@ def find_retired(old: Statement, new: Statement, common: Collection[str] = ()) -
 
 def find_other_value(old: Statement, new: Statement, common: Collection[str], apart: bool) -> Difference | None:
     """One subject with two values in the titles, or in the first sentences unless the titles are `apart`."""
-    if _scopes(old) != _scopes(new):
+    scopes, others = (
+        {token.key for claim in statement.claims for token in claim.content} & words("scopes")
+        for statement in (old, new)
+    )
+    if scopes != others:
         return None
     pairs = zip(sentences(old.title)[:1] if apart else old.claims, new.claims, strict=False)
     for one, two in pairs:
@@ -164,10 +165,6 @@ def _parts(sentence: Sentence) -> tuple[tuple[str, ...], str, tuple[Token, ...]]
     return subject, "be" if verb.key == "be" or verb.raw.casefold() in words("placing") else verb.key, value
 
 
-def _scopes(statement: Statement) -> set[str]:
-    return {token.key for each in statement.claims for token in each.content if token.key in words("scopes")}
-
-
 def _held(statement: Statement, claims: tuple[Sentence, ...]) -> list[Token]:
     """The telling words of some claims that the statement does not itself call over."""
     over = _words_over(statement)
@@ -205,15 +202,16 @@ def _retirements(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]
     retirements = []
     for clause in _clauses(text):
         found: list[Token] = []
-        denials = [at for at, _ in _find_phrases(clause, "negations")]
+        # "Rows are never deleted" denies that something is over, "no web target any more" does not.
+        denied = {at + reach for at, _ in _find_phrases(clause, "negations") for reach in (1, 2)}
         for at, length in _find_phrases(clause, "gone_after"):
-            if not _is_denied(at, denials) and not _is_passive(clause, at):
+            if at not in denied and not _is_passive(clause, at):
                 found += clause[at + length : at + length + REACH_AFTER]
         for at, length in _find_phrases(clause, "gone_before"):
             active = (
                 clause[at].key in words("participles") and at + length < len(clause) and not _is_passive(clause, at)
             )
-            if not active and not _is_denied(at, denials):
+            if not active and at not in denied:
                 found += _subject_before(clause, at)
         moves = [at for at, token in enumerate(clause) if token.raw.casefold() in words("moves")]
         for at, token in enumerate(clause):
@@ -238,11 +236,6 @@ def _subject_before(clause: tuple[Token, ...], place: int) -> Iterator[Token]:
 
 def _is_passive(clause: tuple[Token, ...], place: int) -> bool:
     return any(token.key in words("passive") for token in clause[max(0, place - 2) : place])
-
-
-def _is_denied(place: int, denials: list[int]) -> bool:
-    """Whether a negation denies that something is over: "rows are never deleted", but not "no web target any more"."""
-    return any(0 < place - at <= 2 for at in denials)
 
 
 @lru_cache(maxsize=256)

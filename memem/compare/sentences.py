@@ -23,11 +23,13 @@ def differences(old: Sentence, new: Sentence) -> list[Difference]:
         return [swapped]
     segments = _segments(old, new)
     verb = next((place for place, token in enumerate(old.spoken) if token.is_verb), -1)
+    # "Fastly is our CDN": another subject is another value.
+    may_differ_in_subject = len(segments) == 1 and all(segments[0][:2]) and old.is_definite and new.is_definite
     found = []
     for before, after, place in segments:
         previous = old.spoken[place - 1] if place else None
         difference = _difference(before, after, previous, alone=len(segments) == 1 and len(shared) > 1)
-        in_subject = place < verb and not _is_of_the_only_one(old, new, segments)
+        in_subject = place < verb and not may_differ_in_subject
         if difference is None or (difference.kind != "negation" and in_subject):
             return []
         found.append(difference)
@@ -76,12 +78,6 @@ def _swapped(old: Sequence[Token], new: Sequence[Token]) -> Difference | None:
                 one, two = text_of(old[:first]), text_of(old[end:])
                 return Difference("direction", f"{one} -> {two}", f"{two} -> {one}")
     return None
-
-
-def _is_of_the_only_one(old: Sentence, new: Sentence, segments: list[Segment]) -> bool:
-    """Whether another subject is another value: "Fastly is our CDN"."""
-    one, two, _ = segments[0]
-    return len(segments) == 1 and bool(one and two) and old.is_definite and new.is_definite
 
 
 def _difference(

@@ -101,6 +101,11 @@ def phrases(name: str) -> dict[str, list[tuple[str, ...]]]:
 
 
 @cache
+def _units() -> dict[str, str]:
+    return dict(unit.split("=") for group in load_table(__file__, "words.toml")["units"] for unit in group.split())
+
+
+@cache
 def quantities() -> dict[str, int]:
     """Which units measure the same quantity."""
     groups = enumerate(load_table(__file__, "words.toml")["units"])
@@ -244,11 +249,6 @@ _FIXED = re.compile(
     r"|\d{1,2}:\d{2}(?::\d{2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d+(?:\.\d+)?e[-+]?\d+"
 )
 _BE = frozenset(("is", "are", "be", "been", "being", "ist", "sind", "est", "sont", "是", "为"))
-
-
-@cache
-def _units() -> dict[str, str]:
-    return dict(unit.split("=") for group in load_table(__file__, "words.toml")["units"] for unit in group.split())
 
 
 def _number(lowered: str) -> str:
