@@ -19,7 +19,7 @@ from memem.core.errors import MememError, ModelError
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings, stored_plugin_options
-from memem.core.surroundings import Reach, Surroundings, reach_in
+from memem.core.surroundings import Reach, Surroundings, reach_of
 from memem.safety.naming import clean_project_name
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
@@ -270,7 +270,7 @@ def load_numpy() -> None:
 
 def reach() -> Reach:
     """How a reader of this process's output can run memem, even if no workspace can be opened."""
-    return reach_in(os.environ)
+    return reach_of(os.environ, Path(sys.prefix))
 
 
 def open_workspace(

@@ -65,17 +65,13 @@ def is_in_force(memory: Memory, now: datetime) -> bool:
 
 
 def begin_of(text: str, zone: tzinfo | None) -> float | None:
-    """Return the time at which a date or time begins; None if it is neither."""
-    day = _day(text)
-    return _moment(text, zone) if day is None else _midnight(day, zone)
+    """Return the time at which a date or time begins, in seconds; None if it is neither."""
+    return _seconds(text, zone, days=0)
 
 
 def end_of(text: str, zone: tzinfo | None) -> float | None:
-    """Return the time at which a date or time ends; None if it is neither."""
-    day = _day(text)
-    if day == date.max:
-        return None  # for ever
-    return _moment(text, zone) if day is None else _midnight(day + timedelta(days=1), zone)
+    """Return the time at which a date or time ends, in seconds; None if it is neither, or the last possible day."""
+    return _seconds(text, zone, days=1)
 
 
 def write_as_time(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
@@ -123,21 +119,12 @@ def _day(text: str) -> date | None:
         return None
 
 
-def _midnight(day: date, zone: tzinfo | None) -> float | None:
-    return _seconds(datetime.combine(day, time.min, zone))
-
-
-def _moment(text: str, zone: tzinfo | None) -> float | None:
-    """Parse a time; without a zone it is local, as Obsidian writes it."""
+def _seconds(text: str, zone: tzinfo | None, days: int) -> float | None:
+    """Parse a time, local unless it has a zone, or a day, of which the beginning `days` later counts."""
+    day = _day(text)
     try:
-        named = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    return _seconds(named if named.tzinfo else named.replace(tzinfo=zone))
-
-
-def _seconds(moment: datetime) -> float | None:
-    try:
-        return moment.timestamp()
+        moment = datetime.fromisoformat(text.strip()) if day is None else datetime.combine(day, time.min)
+        moment += timedelta(days=0 if day is None else days)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
     except (OverflowError, OSError, ValueError):
         return None

@@ -37,20 +37,18 @@ def reason(error: OSError) -> str:
 
 def identity(path: Path) -> tuple[int, int] | None:
     """Return the device and inode of a file; None when there is none."""
-    try:
+    with suppress(OSError):
         status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return None
 
 
 def stamp(path: Path) -> Stamp | None:
     """Return the stamp of a file; None when there is none."""
-    try:
+    with suppress(OSError):
         status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+    return None
 
 
 def make_folder(folder: Path) -> None:

@@ -82,11 +82,7 @@ class Home:
     fetch_log = RelativePath("run/fetch.log")  # output of the last background download of weights
 
     def index_folder(self, vault: Path) -> Path:
-        """Return the folder of a vault's index, which a rebuild replaces as a whole.
-
-        It is named after the vault's path, since a vault that is away has no id to read. Should two paths ever share a
-        name, the index still says which vault it was built for.
-        """
+        """Return the folder of a vault's index, named after its path: an unmounted vault has no id to read."""
         return self.indexes / f"{zlib.crc32(bytes(vault)):08x}"
 
     def index_file(self, vault: Path) -> Path:

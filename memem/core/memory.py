@@ -176,13 +176,8 @@ def jsonable(value: Any) -> Any:
     return flat
 
 
-SAME_TOPIC, SUPPORTS, DEPENDS_ON, SUPERSEDES, CONTRADICTS = EDGE_KINDS = (
-    "same_topic",
-    "supports",
-    "depends_on",
-    "supersedes",
-    "contradicts",
-)
+EDGE_KINDS = ("same_topic", "supports", "depends_on", "supersedes", "contradicts")
+SAME_TOPIC, SUPPORTS, DEPENDS_ON, SUPERSEDES, CONTRADICTS = EDGE_KINDS
 MUTUAL = (SAME_TOPIC, CONTRADICTS)  # without a direction: the lesser id comes first, so that no edge is there twice
 
 # Origins of an edge: a link that a person wrote, one that memem wrote, vectors, a shared rare key or path.

@@ -4,7 +4,7 @@ import functools
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar, cast
@@ -151,12 +151,12 @@ def _remove(path: Path, move: Callable[[], object]) -> None:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection, *, writes: bool = True) -> Iterator[None]:
     """Commit everything or nothing; join a transaction that is already open."""
     if connection.in_transaction:
         yield
         return
-    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
     try:
         yield
         connection.execute("COMMIT")
@@ -167,17 +167,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+def snapshot(connection: sqlite3.Connection) -> AbstractContextManager[None]:
     """Let several queries see one state, whatever others commit; join a transaction that is already open."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("COMMIT")
+    return transaction(connection, writes=False)
 
 
 @contextmanager

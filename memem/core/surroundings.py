@@ -168,11 +168,4 @@ class Surroundings:
         return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))
 
 
-def reach_in(environ: Mapping[str, str]) -> Reach:
-    """Find out the same without a workspace."""
-    here = Surroundings()
-    here.environ = environ
-    return here.reach
-
-
 ROOT = Path(memem.__file__).parent.parent  # of the plugin or checkout; site-packages for an installed package

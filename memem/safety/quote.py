@@ -1,8 +1,6 @@
-"""Memories as quoted text. What a memory says is data: quoted line by line, so that it cannot leave its place.
+"""Render memories as quoted text: every line is quoted, tags become entities, control characters are removed.
 
-Every character that could end a line ends it here, under a new quotation mark; whatever could open or close a tag, or
-looks as if it did, is written as an entity; what steers a terminal or turns the direction of writing goes; a title is
-one line. Pure and without clocks: the same memories give the same bytes.
+Pure and without clocks: the same memories give the same bytes.
 """
 
 import re
@@ -21,13 +19,13 @@ _CUT = " […]"
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """Any text as one harmless line."""
+    """Flatten a text to one harmless line."""
     flat = _tame(" ".join(text.split())).strip().replace("`", "'")
     return flat if len(flat) <= most else flat[: most - len(_CUT)].rstrip() + _CUT
 
 
 def quote_block(text: str, most: int, indent: str = "   ") -> str:
-    """Any text as a block quotation of at most about `most` characters."""
+    """Render a text as a block quotation of at most about `most` characters."""
     cut = text if len(text) <= most else _at_a_word(text[:most]) + _CUT
     lines = [_tame(line.rstrip()) for line in cut.splitlines()]
     return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
@@ -38,13 +36,13 @@ def _tame(line: str) -> str:
 
 
 def _at_a_word(text: str) -> str:
-    """The text without its last, probably cut, word; scripts without spaces are cut where they are."""
+    """Drop the last, probably cut, word; scripts without spaces are cut where they are."""
     kept = text.rsplit(None, 1)
     return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
 
 
 def render_item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
-    """One memory of a numbered part; of a long one the `passage` that matters, where it is not the beginning."""
+    """Render one memory of a numbered list; of a long one show the matching `passage`."""
     memory = entry.memory
     labels = [(memory.updated or memory.created)[:10], memory.id8]
     if memory.project != project:
@@ -59,40 +57,40 @@ def render_item(rank: int, entry: Entry, project: str, most: int, passage: str =
 
 
 def render_pinned(memory: Memory, most: int) -> str:
-    """One pinned memory of the Working part."""
+    """Render a pinned memory of the Working part."""
     head = f"- Pinned · {one_line(memory.id8)} · **{escape_title(memory.title)}**"
     return _with_body(head, memory, quote_block(memory.body, most, indent="  "))
 
 
 def _with_body(head: str, memory: Memory, body: str) -> str:
-    """A statement that only repeats its title is not shown twice."""
+    """Add the body, unless it only repeats the title."""
     repeats = " ".join(memory.body.split()).rstrip(".。") == memory.title.rstrip(".。")
     return head if repeats or not body else f"{head}\n{body}"
 
 
 def escape_title(title: str) -> str:
-    """A title that cannot end its own emphasis."""
+    """Render a title so that it cannot end its own emphasis."""
     return one_line(title).replace("*", "∗")
 
 
 def list_facts(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
-    """The facts of the Working part, those that are known."""
+    """List the facts of the Working part that have a value."""
     facts = {"Project": project, "Branch": branch, "Task": task_mode, "Files": ", ".join(files)}
     return [render_fact(name, value) for name, value in facts.items() if value]
 
 
 def render_fact(name: str, value: str) -> str:
-    """One line of the Working part, or of any that states facts."""
+    """Render a fact as a list item."""
     return f"- {name}: {one_line(value)}"
 
 
 def render_slice(working_part: list[str], relevant_part: list[str]) -> str:
-    """The whole slice."""
+    """Render a slice."""
     return render_page((WORKING, working_part), *([(RELEVANT, relevant_part)] if relevant_part else []))
 
 
 def render_page(*parts: tuple[str, list[str]]) -> str:
-    """Headings, each with what stands under it."""
+    """Render headings with their items."""
     lines = [SLICE_HEADING]
     for heading, items in parts:
         lines += ["", heading, *items]
