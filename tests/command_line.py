@@ -15,6 +15,7 @@ class Outcome(NamedTuple):
 
     @property
     def data(self) -> Any:
+        assert self.out, self
         return json.loads(self.out)
 
 

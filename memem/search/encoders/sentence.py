@@ -117,10 +117,10 @@ def _is_multilingual(name: str, model: Any) -> bool:
 
 def _identity(model: str) -> str:
     """The model's name and its weights' checksum; for all-MiniLM-L6-v2 the identity of our own encoder."""
-    from huggingface_hub import try_to_load_from_cache
-
     snapshot = None  # the folder of the hub's cache that a model was loaded from; it is named after a revision
     if not Path(model).is_dir():
+        from huggingface_hub import try_to_load_from_cache
+
         repository = model if "/" in model else f"sentence-transformers/{model}"
         cached = try_to_load_from_cache(repository, "modules.json") or try_to_load_from_cache(repository, "config.json")
         snapshot = Path(cached).parent if isinstance(cached, str) else None
