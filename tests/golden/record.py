@@ -326,6 +326,8 @@ def ask_every_verb(at: Scenario) -> None:
     run.record_both("cli/model", "model")
     run.record("cli/model", "model", "path")
     run.record("cli/encode", "encode")
+    run.record_both("cli/index", "index", "model")
+    run.record_both("cli/index", "index", "check")
     run.record_both("cli/link", "link", "--check")
     run.record("cli/link", "link")
     run.record_both("cli/doctor", "doctor", environ={"MEMEM_HOOKS_OFF": "1"})
@@ -401,6 +403,9 @@ def fail_in_every_way(at: Scenario) -> None:
         ("hook", "Nonsense"),
         ("model", "nonsense"),
         ("status", "--nonsense"),
+        ("serch", "tokens"),
+        ("index",),
+        ("index", "rebild"),
     ):
         run.record("cli/errors", *arguments)
     run.record("cli/errors", "status", environ={"MEMEM_DAILY_CALLS": "many"})
@@ -413,15 +418,15 @@ def print_help(at: Scenario) -> None:
     text = run.record("help/memem", "--help").out
     run.record("help/memem", "--version")
     run.record("help/memem")
-    for verb in read_verbs(text):
-        run.record(f"help/{verb}", verb, "--help")
-    for part in re.findall(r"^    (\w+)", run.run("graph", "--help").out, re.MULTILINE):
-        run.record("help/graph", "graph", part, "--help")
+    for verb in [*read_verbs(text), "demo", "hook", "serve"]:
+        page = run.record(f"help/{verb}", verb, "--help").out
+        for part in re.findall(rf"^  {verb} (\w+)  ", page, re.MULTILINE):
+            run.record(f"help/{verb}", verb, part, "--help")
 
 
 def read_verbs(help_text: str) -> list[str]:
     """The verbs that `memem --help` lists."""
-    return re.findall(r"^    ([a-z]+)(?:  |$)", help_text, re.MULTILINE)
+    return re.findall(r"^  ([a-z]+)  ", help_text, re.MULTILINE)
 
 
 def call_every_tool(at: Scenario) -> None:
