@@ -102,7 +102,7 @@ def render_audit(audit: Audit, most: int) -> str:
     made = f"{stats.edges:,} edges between {stats.memories:,} memories, found by {line(stats.by)}"
     texts = [
         f"{made}: {_counts(stats.kinds)}. {shape}; {stats.mean:g} edges for each, at most {stats.most:,}.",
-        *(["(Notes changed since; memory_graph_rebuild makes it anew.)"] if stats.behind else []),
+        *(["(Notes changed since; memory_graph_rebuild updates the graph.)"] if stats.behind else []),
         f"Out of order: {_counts(audit.counts)}.",
     ]
     for problem in audit.counts:
@@ -216,18 +216,18 @@ def render_turn(number: int, said: TurnHit) -> str:
     head = f"{number}. " + " · ".join(quote.one_line(label) for label in labels if label)
     parts = [
         head,
-        *_render_neighbour(said.before),
+        *_render_neighbour("before", said.before),
         f"   {quote.one_line(said.role)}:",
         quote.quote_block(said.text, TURN_CHARACTERS),
-        *_render_neighbour(said.after),
+        *_render_neighbour("after", said.after),
     ]
     return "\n".join(parts)
 
 
-def _render_neighbour(turn: TurnContext | None) -> list[str]:
+def _render_neighbour(place: str, turn: TurnContext | None) -> list[str]:
     if turn is None:
         return []
-    return [f"   {quote.one_line(turn.role)}, beside it:", quote.quote_block(turn.text, NEIGHBOUR_CHARACTERS)]
+    return [f"   {quote.one_line(turn.role)}, {place}:", quote.quote_block(turn.text, NEIGHBOUR_CHARACTERS)]
 
 
 def _day(memory: Memory) -> str:

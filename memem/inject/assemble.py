@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PLAYBOOK = "# Playbook"
-SAID = "# TurnHit in earlier sessions"
+EARLIER_TURNS = "# Said in earlier sessions"
 PLAYBOOK_BUDGET = 3_000
 TURNS_BUDGET = 2_000
 MOST_TURNS = 3
@@ -91,6 +91,6 @@ def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[TurnHit,
     with suppress(InputError):  # mining is off, or nobody wants sessions indexed
         found = sessions.search(ws, query, limit=MOST_TURNS, project=project)
     texts = fit_budget(
-        [answers.render_turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1
+        [answers.render_turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(EARLIER_TURNS) - 1
     )
-    return ("\n".join((SAID, *texts)) if texts else ""), tuple(found[: len(texts)])
+    return ("\n".join((EARLIER_TURNS, *texts)) if texts else ""), tuple(found[: len(texts)])
