@@ -80,6 +80,6 @@ def test_target_of_a_link_stays(home: Home, tmp_path: Path) -> None:
     assert elsewhere.read_text() == "x"
 
 
-def test_a_home_that_is_not_there_holds_nothing(home: Home) -> None:
+def test_missing_home_has_no_belongings(home: Home) -> None:
     assert belongings.list_belongings(home) == []
     assert belongings.remove_all(home) == []

@@ -73,7 +73,7 @@ def test_quotes_and_everything_else_stay_as_they_are(text: str) -> None:
     assert reachable(text, CLAUDE_UNLINKED) == text
 
 
-def test_an_apostrophe_is_no_quote() -> None:
+def test_apostrophe_is_not_a_quotation_mark() -> None:
     text = "Obsidian's trash, or `memem forget --vanished`; the notes' files are `memem index check`'s."
     assert reachable(text, CLAUDE_UNLINKED).count("/srv/my data") == 2
 

@@ -47,6 +47,6 @@ def test_damaged_cache_is_ignored(module: str, damage: str, monkeypatch: pytest.
     assert reload(module) == table
 
 
-def test_missing_cache_folder_is_no_problem(module: str) -> None:
+def test_missing_cache_folder_is_tolerated(module: str) -> None:
     Path(module).with_name("__pycache__").rmdir()
     assert reload(module) == {"words": ["a", "b"]}

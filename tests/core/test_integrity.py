@@ -34,7 +34,7 @@ def test_a_whole_file_is_whole_and_stays_as_it_is(file: Path, thorough: bool) ->
     assert list(file.parent.glob("*.db*")) == [file]
 
 
-def test_a_file_that_is_no_database_is_damaged(file: Path) -> None:
+def test_file_that_is_not_a_database_is_damaged(file: Path) -> None:
     file.write_bytes(b"this is not a database " * 100)
     with pytest.raises(IndexDamaged, match=r"The record .* is damaged \(.*\)\. Delete it\."):
         sqlite.check_integrity(file, PURPOSE, thorough=False)

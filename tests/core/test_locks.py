@@ -79,7 +79,7 @@ def test_a_lock_that_was_let_go_can_be_taken(tmp_path: Path) -> None:
             assert holder.poll() is None
 
 
-def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
+def test_killed_process_releases_its_lock(tmp_path: Path) -> None:
     path = tmp_path / "write.lock"
     with another_process_holding(path) as holder:
         holder.kill()

@@ -48,14 +48,14 @@ def test_a_line_torn_by_a_crash_does_not_swallow_the_next(path: Path) -> None:
     assert path.read_text() == "torn\nwhole\n"
 
 
-def test_unwritable_log_is_no_error(path: Path) -> None:
+def test_unwritable_log_is_ignored(path: Path) -> None:
     path.mkdir(parents=True)
     files.append_log(path, "a")
     assert path.is_dir()
     files.append_log(path / "x" / "y" / "mine_delta.log", "there is no such folder")
 
 
-def test_concurrent_rotation_is_no_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_rotation_is_tolerated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LOG_BYTES", 10)
     files.append_log(path, "a long line, so that it is put aside")
     real = os.replace

@@ -252,7 +252,7 @@ def test_an_override_names_the_project(tmp_path: Path) -> None:
     assert resolve(folder) == Project("shop-api", folder)
 
 
-def test_an_override_holds_for_the_folders_below(tmp_path: Path) -> None:
+def test_override_applies_to_folders_below(tmp_path: Path) -> None:
     root = make_override(tmp_path / "x", 'project = "shop"\n')
     (root / "a" / "b").mkdir(parents=True)
     assert resolve(root / "a" / "b") == Project("shop", root)
@@ -282,7 +282,7 @@ def test_an_override_above_a_repository_does_not_reach_into_it(tmp_path: Path) -
     assert name_of(make_repository(tmp_path / "work" / "shop")) == "shop"
 
 
-def test_an_override_in_the_main_worktree_holds_in_linked_ones_though_it_is_not_committed(tmp_path: Path) -> None:
+def test_uncommitted_override_in_main_worktree_applies_to_linked_ones(tmp_path: Path) -> None:
     main = make_override(make_repository(tmp_path / "clone"), 'project = "shop"\n')
     git(main, "worktree", "add", "--quiet", "-b", "feature", str(tmp_path / "elsewhere"))
     assert not (tmp_path / "elsewhere" / ".memem.toml").exists()
@@ -351,20 +351,20 @@ def test_mining_and_project_can_be_set_together(tmp_path: Path) -> None:
     assert resolve(folder) == Project("shop", folder)
 
 
-def test_a_refusal_holds_in_the_folders_below(tmp_path: Path) -> None:
+def test_refusal_applies_to_folders_below(tmp_path: Path) -> None:
     repository = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
     (repository / "src" / "auth").mkdir(parents=True)
     assert not may_be_mined(repository / "src" / "auth")
     assert not may_be_mined(make_override(repository / "docs", "mining = true\n"))
 
 
-def test_a_refusal_in_the_main_worktree_holds_in_linked_ones(tmp_path: Path) -> None:
+def test_refusal_in_main_worktree_applies_to_linked_ones(tmp_path: Path) -> None:
     main = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
     git(main, "worktree", "add", "--quiet", "-b", "feature", str(tmp_path / "elsewhere"))
     assert not may_be_mined(tmp_path / "elsewhere")
 
 
-def test_a_refusal_above_holds_in_repositories_and_named_projects_below(tmp_path: Path) -> None:
+def test_refusal_applies_to_repositories_and_named_projects_below(tmp_path: Path) -> None:
     private = make_override(tmp_path / "private", "mining = false\n")
     assert not may_be_mined(make_repository(private / "shop"))
     assert not may_be_mined(make_override(private / "diary", 'project = "diary"\n'))

@@ -207,7 +207,7 @@ def test_a_vault_that_is_not_text_is_refused(tmp_path: Path, value: str) -> None
 
 
 @pytest.mark.parametrize("key", [option.key for option in OPTIONS])
-def test_a_list_is_no_value_for_any_option(tmp_path: Path, key: str) -> None:
+def test_list_is_invalid_for_every_option(tmp_path: Path, key: str) -> None:
     with pytest.raises(SettingsError, match=key):
         load(tmp_path, f'{key} = ["1"]\n')
 
@@ -315,7 +315,7 @@ def test_a_relative_vault_in_config_toml_is_seen_from_that_file(
 # --- what was set in Claude Code ----------------------------------------------------------------------------------
 
 
-def test_an_option_of_the_plugin_stands_between_a_variable_and_config_toml(tmp_path: Path) -> None:
+def test_plugin_option_ranks_between_variable_and_config_toml(tmp_path: Path) -> None:
     told = {"CLAUDE_PLUGIN_OPTION_INJECTION_MODE": "tool"}
     found = load(tmp_path, 'injection_mode = "hybrid"\n', **told)
     assert (found.injection_mode, found.sources["injection_mode"]) == ("tool", settings.PLUGIN)

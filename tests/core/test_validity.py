@@ -72,7 +72,7 @@ def test_it_was_held_from_its_writing_until_it_was_set_aside_unless_it_says_othe
     assert dates.get_valid_span(memory(**properties), ZONE, CHANGED) == Span(*span)
 
 
-def test_a_span_holds_from_its_beginning_to_just_before_its_end() -> None:
+def test_span_contains_its_beginning_but_not_its_end() -> None:
     span = Span(1.0, 2.0)
     assert [span.contains(moment) for moment in (0.9, 1.0, 1.9, 2.0)] == [False, True, True, False]
     assert Span().contains(0.0)

@@ -243,7 +243,7 @@ def test_slice_shows_the_current_state_then_relevant_memories() -> None:
     )
 
 
-def test_without_hits_there_is_no_relevant_part() -> None:
+def test_slice_without_hits_has_no_relevant_part() -> None:
     assert quote.render_slice(["- Project: shop"], []) == (
         "# Active Memory Slice\n\n## Working (current state)\n- Project: shop\n"
     )
@@ -285,7 +285,7 @@ def test_a_body_that_only_repeats_the_title_is_not_shown(body: str) -> None:
 LONG = "The beginning is about something else. " * 20 + "The end answers: port 7411."
 
 
-def test_of_a_long_memory_the_passage_that_matters_is_shown_where_it_is_not_the_beginning() -> None:
+def test_long_memory_shows_its_matching_passage() -> None:
     shown = quote.render_item(1, hit(body=LONG), "shop", 500, "The end answers: port 7411.")
     assert shown.splitlines()[1:] == ["   > […] The end answers: port 7411."]
     whole = quote.render_item(1, hit(body=LONG), "shop", 500)

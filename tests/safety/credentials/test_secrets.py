@@ -347,7 +347,7 @@ def test_marked_lists_earlier_redactions() -> None:
     assert without_marks(text) == "password:  and "
 
 
-def test_find_reports_where_each_secret_stands_in_order() -> None:
+def test_find_reports_places_of_secrets_in_order() -> None:
     text = f"password: hunter2, then {'ghp_' + BODY[:36]}"
     assert find(text) == [Redaction("password", 10, 17), Redaction("github token", 24, 64)]
 
