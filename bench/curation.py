@@ -67,7 +67,7 @@ def measure(notes: int, rounds: int) -> Looked:
 
 def _plant(ws: Workspace, memory: Memory) -> dict[str, tuple[str, str]]:
     """Copies of a note in projects of their own, so that each has one partner: sort -> the ids of the two."""
-    body = " ".join(memory.body.split())
+    body = " ".join(memory.body.split())  # one paragraph, since unrelated bullets would be split
     texts = {
         SAME: body.replace(" ", "  "),
         MORE: f"{body} It was measured twice in April.",

@@ -1,4 +1,4 @@
-"""Tidy the vault: suggest memories to merge and to archive, and apply suggestions in one batch that can be undone.
+"""Tidy the vault: suggest memories to merge, split or archive, and apply suggestions in one batch that can be undone.
 
 Suggestions are independent of each other. Notes that a person wrote or changed are only reported.
 """
@@ -11,20 +11,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.core import memory as layers
 from memem.core.dates import is_in_force, iso, moment
-from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError, NotFound
+from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NotFound
 from memem.core.memory import GENERAL, Entry, Memory, fingerprint, id8_of, link_target
 from memem.core.project import normalise
-from memem.notes import write
+from memem.notes import forget, write
 from memem.notes.reconcile import EVIDENCE_CHARACTERS
 from memem.safety.gate import MAX_ITEMS, cleanse
 from memem.search.graph import read
 from memem.state import usefulness
-from memem.upkeep import curation_rules, similar_notes
+from memem.upkeep import curation_rules, similar_notes, split_rules
 from memem.upkeep.curation_rules import Merge
 from memem.vault.opening import require_vault
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-MERGE, ARCHIVE = "merge", "archive"
+MERGE, SPLIT, ARCHIVE = "merge", "split", "archive"
 MAX_OF_A_KIND = 100  # the next run finds the others
 GONE = "there is no such suggestion: it was applied, or one of its notes has changed"
 CHANGED = "one of its notes has changed since"
@@ -51,12 +52,12 @@ _JUDGED = ("title", "body", "project", "kind", "layer", "valid_to", "contradicts
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     id: str  # derived from the notes and their statements
-    what: str  # merge or archive
+    what: str  # merge, split or archive
     project: str
     reason: str
     outcome: str
     notes: tuple[Entry, ...]  # of a merge, the one that stays comes first
-    into: tuple[str, ...] = ()  # the new statement of a merge, if it changes
+    into: tuple[str, ...] = ()  # the new statements, if any
     yours: str = ""  # why only a person may apply it
 
 
@@ -96,19 +97,27 @@ def curate(ws: Workspace, *, project: str | None = None, apply: Sequence[str] | 
 
 
 def suggest(ws: Workspace, *, project: str | None = None) -> Curated:
-    """Suggest merges, then archiving, for the vault or one project. Nothing is changed."""
+    """Suggest merges, then splits, then archiving, for the vault or one project. Nothing is changed."""
     require_vault(ws)
     everything, only = _list_in_force(ws), None if project is None else normalise(project)
     entries = [entry for entry in everything if only in (None, entry.project)]
     # A person has to resolve a conflict first.
     named = {id8_of(link) for entry in everything for link in entry.memory.contradicts}
     free = [entry for entry in entries if not entry.memory.contradicts and entry.memory.id8 not in named]
-    merges, more_merges = _suggest_merges(ws, free)
-    merged = {entry.id for suggestion in merges for entry in suggestion.notes}
-    unused = _suggest_archiving(ws, [entry for entry in free if entry.id not in merged], _list_linked(everything))
-    archived = list(islice(unused, MAX_OF_A_KIND + 1))
-    more = more_merges or len(archived) > MAX_OF_A_KIND
-    return Curated((*merges, *archived[:MAX_OF_A_KIND]), len(entries), more)
+    # Splits are made first: otherwise notes would be merged into a note that says many things.
+    parts = {entry.id: texts for entry in free if (texts := split_rules.split_parts(entry.memory))}
+    splits, more_splits = _take(_suggest_split(ws, entry, parts[entry.id]) for entry in free if entry.id in parts)
+    theirs = {suggestion.notes[0].id for suggestion in splits if suggestion.yours}
+    merges, more_merges = _suggest_merges(ws, [entry for entry in free if entry.id not in parts.keys() - theirs])
+    taken = parts.keys() | {entry.id for suggestion in merges for entry in suggestion.notes}
+    others = [entry for entry in free if entry.id not in taken]
+    archived, more_archived = _take(_suggest_archiving(ws, others, _list_linked(everything)))
+    return Curated((*merges, *splits, *archived), len(entries), more_merges or more_splits or more_archived)
+
+
+def _take(suggestions: Iterator[Suggestion]) -> tuple[list[Suggestion], bool]:
+    first = list(islice(suggestions, MAX_OF_A_KIND))
+    return first, next(suggestions, None) is not None
 
 
 def _list_in_force(ws: Workspace) -> list[Entry]:
@@ -185,6 +194,19 @@ def _describe_merge(merge: Merge) -> Suggestion:
     )
 
 
+def _suggest_split(ws: Workspace, entry: Entry, parts: tuple[str, ...]) -> Suggestion:
+    return Suggestion(
+        _identity(SPLIT, (entry,)),
+        SPLIT,
+        entry.project,
+        f"{_name(entry)} says {len(parts)} unrelated things",
+        f"it is replaced by {len(parts)} notes of the same origin, which supersede {entry.memory.id8}",
+        (entry,),
+        parts,
+        f"{entry.memory.id8} is yours" if _is_theirs(ws, entry) else "",
+    )
+
+
 def _suggest_archiving(ws: Workspace, entries: Sequence[Entry], linked: frozenset[str]) -> Iterator[Suggestion]:
     prompt_times: dict[str, list[float]] = {GENERAL: []}  # by project; `general` has all of them
     for project, time in usefulness.prompts(ws):
@@ -225,6 +247,8 @@ def _apply(ws: Workspace, suggestion: Suggestion) -> str:
         notes = [_read_unchanged(ws, entry) for entry in suggestion.notes]
         if suggestion.what == MERGE:
             _merge(ws, suggestion, why, *notes)
+        elif suggestion.what == SPLIT:
+            _split(ws, suggestion.into, why, *notes)
         else:
             _revise(ws, notes[0], why, layer=layers.ARCHIVE)
     except (NoteError, NotFound, Ambiguous, InputError) as problem:
@@ -255,16 +279,19 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
         _revise(ws, kept, why, **gained, **body, **_inherited(kept, ended))
     elif suggestion.into or gained:
         raise NoteChanged(CHANGED)  # a person has changed it meanwhile
-    _revise(ws, ended, why, superseded_by=kept.link, status="deprecated", valid_to=iso(ws.clock()))
+    _supersede(ws, ended, why, kept.link)
+
+
+def _supersede(ws: Workspace, entry: Entry, why: str, link: str) -> None:
+    _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=iso(ws.clock()))
 
 
 def _inherited(kept: Entry, ended: Entry) -> dict[str, Any]:
     mine, other = kept.memory, ended.memory
-    related = dict.fromkeys((*mine.related, *other.related))
+    links = dict.fromkeys((*mine.related, *other.related))
+    related = [link for link in links if not (kept.is_named_by(link) or ended.is_named_by(link))]
     return {
-        "related": tuple(link for link in related if not (kept.is_named_by(link) or ended.is_named_by(link)))[
-            :MAX_ITEMS
-        ],
+        "related": tuple(related[:MAX_ITEMS]),
         "importance": max(mine.importance, other.importance),
         "evidence": _join_evidence(mine, other),
         "supersedes": mine.supersedes or ended.link,
@@ -275,3 +302,19 @@ def _join_evidence(kept: Memory, ended: Memory) -> str:
     """Both quotes if there is room; the superseded note keeps its own."""
     both = "\n".join(dict.fromkeys((*kept.evidence.splitlines(), *ended.evidence.splitlines())))
     return both if len(both) <= EVIDENCE_CHARACTERS else kept.evidence
+
+
+def _split(ws: Workspace, texts: Sequence[str], why: str, old: Entry) -> None:
+    """Write the new notes first, then mark the old one as superseded by the first of them."""
+    if _is_theirs(ws, old):
+        raise NoteChanged(CHANGED)
+
+    def refuse_forgotten(memory: Memory) -> None:
+        if hold := forget.check_forgotten(ws, memory):
+            raise Forgotten(hold.reason)
+
+    parts = [write.prepared(split_rules.make_part(old, text, texts, iso(ws.clock()))) for text in texts]
+    for part in parts:
+        refuse_forgotten(part.memory)
+    written = [write.put(ws, part, why=why, at_last=refuse_forgotten) for part in parts]
+    _supersede(ws, old, why, f"[[{PurePosixPath(written[0].path).stem}]]")

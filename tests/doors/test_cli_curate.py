@@ -7,19 +7,20 @@ from memem.search import refresh
 from memem.upkeep import curation_rules
 from memem.workspace import open_workspace
 from tests.command_line import Run
-from tests.upkeep.test_curating import PORT, PORT_AND_HOST, TAX, prompts, put, vault
+from tests.upkeep.test_curating import MANY, PORT, PORT_AND_HOST, prompts, put, vault
 
 
 @pytest.fixture
 def untidy() -> None:
-    """A vault with a pair to merge, an unused note, and a pair that is a person's."""
+    """A vault with a pair to merge, a note to split, an unused note, and a pair that is a person's."""
     ws = open_workspace(actor="test")
     for body in (PORT, PORT_AND_HOST):
         put(ws, body)
-    put(ws, TAX, importance=2)
+    put(ws, "Tax is rounded.", importance=2)
     prompts(ws, curation_rules.MIN_PROMPTS)
     for body in (PORT, PORT_AND_HOST):
         put(ws, body, project="garage", author="human", source_type="user")
+    put(ws, MANY)
     ws.close()
 
 
@@ -31,11 +32,13 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
     headings = [line for line in done.out.splitlines() if line.endswith(")") and not line.startswith(" ")]
     assert headings == [
         "Notes that say the same and can be merged (1)",
+        "Notes that say several things and can be split (1)",
         "Notes that were never used and can be archived (1)",
         "Your own notes, which memem does not change (1)",
     ]
     assert "00000001 (The search service listens on port 9200) says nothing that is not in 00000002" in done.out
-    assert "00000003 (Invoices are rounded to whole cents before tax) was never used in 50 prompts" in done.out
+    assert "00000003 (Tax is rounded) was never used in 50 prompts" in done.out
+    assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
     assert "00000005 stays; 00000004 is superseded by it (left to you: 00000004 is yours)." in done.out
     assert "Nothing was changed." in done.err
     assert vault(open_workspace(actor="test")) == before
@@ -46,7 +49,7 @@ def test_apply_skips_your_own_notes_and_can_be_undone(run: Run) -> None:
     before = vault(open_workspace(actor="test"))
     done = run("curate", "--apply")
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines()] == ["done", "done", "left"]
+    assert [line.split()[0] for line in done.out.splitlines()] == ["done", "done", "done", "left"]
     assert "reverts this" in done.err
     assert [each["yours"] for each in run("curate", "--json").data["suggestions"]] == ["00000004 is yours"]
     assert run("undo").code == 0
@@ -57,10 +60,10 @@ def test_apply_skips_your_own_notes_and_can_be_undone(run: Run) -> None:
 @pytest.mark.usefixtures("untidy")
 def test_suggestions_can_be_applied_by_id(run: Run) -> None:
     first = run("curate", "--project", "shop", "--json").data
-    merge, archive = first["suggestions"]
-    assert (merge["what"], archive["what"], first["memories"]) == ("merge", "archive", 3)
-    done = run("curate", "--apply", archive["id"], "--json")
-    assert (done.data["applied"], done.data["left"]) == ([archive["id"]], [])
+    merge, split, archive = first["suggestions"]
+    assert (merge["what"], split["what"], archive["what"], first["memories"]) == ("merge", "split", "archive", 4)
+    done = run("curate", "--apply", split["id"], "--json")
+    assert (done.data["applied"], done.data["left"]) == ([split["id"]], [])
     assert merge["id"] in [each["id"] for each in run("curate", "--json").data["suggestions"]]
 
 

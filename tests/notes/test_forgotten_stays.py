@@ -430,6 +430,7 @@ _OTHERWISE = {
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes",
     "upkeep.graph_audit._repair": "links change",
+    "upkeep.curate._split": "what another note says; it is refused: tests/upkeep/test_curating.py",
     "upkeep.curate._revise": "what another note says; an edit refuses it: tests/upkeep/test_curating.py",
     "pages.conflicts.write_page": "a page of what is in notes",
     "pages.refresh._write": "a page of what is in notes",

@@ -169,6 +169,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes; why is a line that passed the gate",
     "upkeep.graph_audit._repair": "links change",
+    "upkeep.curate._split": "words of a note that is recalled, saved through the gate",
     "upkeep.curate._revise": "words of notes that are recalled, through editing",
     "pages.conflicts.write_page": "titles of notes that are recalled",
     "pages.refresh._write": "titles and statements of notes that are recalled",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
 from memem.notes import forget, history, undo, write
-from memem.search import find, refresh
+from memem.search import find, refresh, timeline
 from memem.search.encoders import encode
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.upkeep import curate as upkeep_curate
@@ -26,6 +26,9 @@ from tests.fakes import SteppingClock
 PORT = "The search service listens on port 9200."
 PORT_AND_HOST = "The search service listens on port 9200. It runs on the host atlas."
 TAX = "Invoices are rounded to whole cents before tax."
+MANY = f"""- {TAX}
+- The staging cluster sleeps at night to save money.
+- Screenshots belong into the folder docs/img of every release."""
 OLD = "2025-03-01T09:00:00+01:00"
 
 
@@ -119,15 +122,16 @@ def test_suggestions_for_one_project(ws: Workspace) -> None:
 def test_suggestions_of_a_kind_are_limited(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upkeep_curate, "MAX_OF_A_KIND", 2)
     for number in range(3):
-        put(ws, TAX, importance=2, project=f"p{number}")
+        put(ws, MANY, project=f"p{number}")
+        put(ws, "Tax is rounded.", importance=2, project=f"p{number}")
         put(ws, PORT, project=f"p{number}")
         put(ws, PORT_AND_HOST, project=f"p{number}")
         prompts(ws, curation_rules.MIN_PROMPTS, project=f"p{number}")
     result = curate(ws)
-    assert [each.what for each in result.suggestions] == ["merge", "merge", "archive", "archive"]
+    assert [each.what for each in result.suggestions] == ["merge", "merge", "split", "split", "archive", "archive"]
     assert result.more
     curate(ws, apply=[])
-    assert [each.what for each in curate(ws).suggestions] == ["merge", "archive"]
+    assert [each.what for each in curate(ws).suggestions] == ["merge", "split", "archive"]
     assert not curate(ws).more
 
 
@@ -257,6 +261,59 @@ def test_pairs_close_in_meaning_are_compared(meant: Workspace, monkeypatch: pyte
     assert only(curate(meant)).what == "merge"
 
 
+# --- splitting ----------------------------------------------------------------------------------------------------
+
+
+def test_unrelated_bullets_become_separate_notes(ws: Workspace) -> None:
+    old = put(
+        ws,
+        MANY,
+        title="Notes",
+        keys=("rounding", "cents"),
+        paths=("docs/img",),
+        evidence="we said all that",
+        source_session="s7",
+        source_turn="t3",
+    )
+    suggestion = only(curate(ws))
+    assert suggestion.what == "split"
+    assert list(suggestion.into) == [line.removeprefix("- ") for line in MANY.splitlines()]
+    curate(ws, apply=[])
+    parts = {memory.title: memory for memory in in_force(ws)}
+    cents = parts["Invoices are rounded to whole cents before tax"]
+    screenshots = parts["Screenshots belong into the folder docs/img of every release"]
+    assert len(parts) == 3
+    assert {memory.supersedes for memory in parts.values()} == {old.link}
+    assert {memory.source_session for memory in parts.values()} == {"s7"}
+    assert {memory.evidence for memory in parts.values()} == {"we said all that"}
+    assert (cents.keys, cents.paths) == (("rounding", "cents"), ())
+    assert (screenshots.keys, screenshots.paths) == (("rounding",), ("docs/img",))
+    ended = now(ws, old)
+    assert (ended.status, ended.superseded_by) == ("deprecated", find.get(ws, cents.id).link)
+    successors = {entry.id for entry in timeline.timeline(ws, old.id).successors}
+    assert successors == {memory.id for memory in parts.values()}
+
+
+def test_interrupted_split_is_completed(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(ws, MANY)
+    with monkeypatch.context() as broken:
+        broken.setattr(write, "revise", lambda *_, **__: None)
+        assert curate(ws, apply=[]).left[0].reason == upkeep_curate.CHANGED
+    assert len(in_force(ws)) == 4
+    curate(ws, apply=[])
+    assert len(in_force(ws)) == 3
+
+
+def test_forgotten_part_does_not_become_a_note_again(ws: Workspace) -> None:
+    put(ws, MANY)
+    cents = put(ws, TAX, project="garage")
+    forget.forget(ws, cents.id)
+    before = vault(ws)
+    (left,) = curate(ws, apply=[]).left
+    assert "was forgotten" in left.reason
+    assert vault(ws) == before
+
+
 def test_forgotten_words_do_not_return_as_evidence(ws: Workspace) -> None:
     put(ws, PORT, evidence="the search service moved to atlas, which listens on 9200 for everybody in the office")
     put(ws, PORT_AND_HOST)
@@ -345,10 +402,11 @@ def test_nothing_is_archived_without_receipts(ws: Workspace) -> None:
 def test_own_and_imported_notes_are_only_reported(ws: Workspace, stated: dict[str, str]) -> None:
     put(ws, PORT, **stated)
     put(ws, PORT_AND_HOST, **stated)
+    put(ws, MANY, **stated)
     before = vault(ws)
-    suggestion = only(curate(ws))
-    assert suggestion.what == "merge"
-    assert suggestion.yours.endswith("is yours")
+    suggestions = curate(ws).suggestions
+    assert [suggestion.what for suggestion in suggestions] == ["merge", "split"]
+    assert all(suggestion.yours.endswith("is yours") for suggestion in suggestions)
     done = curate(ws, apply=[])
     assert (done.applied, done.batch) == ((), "")
     assert vault(ws) == before
@@ -357,7 +415,8 @@ def test_own_and_imported_notes_are_only_reported(ws: Workspace, stated: dict[st
 def test_hand_edited_notes_are_only_reported(ws: Workspace) -> None:
     by_hand(ws, put(ws, PORT, keys=("es",)), "")
     by_hand(ws, put(ws, PORT_AND_HOST))
-    assert only(curate(ws)).yours
+    by_hand(ws, put(ws, MANY), "\n- Tulips grow behind the garden shed in April.\n")
+    assert [bool(suggestion.yours) for suggestion in curate(ws).suggestions] == [True, True]
 
 
 def test_persons_note_supersedes_a_machines_unchanged(ws: Workspace) -> None:
@@ -448,25 +507,29 @@ def test_note_forgotten_meanwhile_is_skipped(ws: Workspace, monkeypatch: pytest.
 def test_one_undo_restores_every_byte(ws: Workspace) -> None:
     put(ws, PORT, keys=("es",), evidence="it is on 9200")
     put(ws, PORT_AND_HOST)
-    put(ws, TAX, importance=2)
+    put(ws, MANY)
+    put(ws, "Tax is rounded.", importance=2)
     prompts(ws, curation_rules.MIN_PROMPTS)
     before = vault(ws)
     done = curate(ws, apply=[])
-    assert len(done.applied) == 2
-    assert vault(ws) != before
+    assert len(done.applied) == 3
+    assert vault(ws).keys() > before.keys()
     undone = undo.undo(ws, done.batch)
     assert (undone.what, undone.left) == ("curate", ())
-    assert vault(ws) == before
-    assert len(curate(ws).suggestions) == 2
+    added = {name for name in vault(ws) if name not in before}
+    assert added == {".tombstones.jsonl"}  # which says that the new notes are gone on purpose
+    assert {name: vault(ws)[name] for name in before} == before
+    assert len(curate(ws).suggestions) == 3
 
 
 def test_curation_can_be_repeated_after_an_undo(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
+    put(ws, MANY)
     before = {name: data for name, data in vault(ws).items() if name.endswith(".md")}
     for _ in range(2):
         done = curate(ws, apply=[])
-        assert len(done.applied) == 1
+        assert len(done.applied) == 2
         undo.undo(ws, done.batch)
         assert {name: data for name, data in vault(ws).items() if name.endswith(".md")} == before
 
@@ -511,5 +574,6 @@ def test_no_sentence_is_lost_and_an_undo_gives_the_bytes_back(
             assert any(curation_rules.says(body, sentence) for body in said), sentence
     if done.batch:
         undo.undo(ws, done.batch)
-    assert vault(ws) == before
+    assert {name: data for name, data in vault(ws).items() if name in before} == before
+    assert {name for name in vault(ws) if name not in before} <= {".tombstones.jsonl"}
     ws.close()

@@ -16,6 +16,7 @@ from memem.workspace import Workspace
 
 _HEADINGS = {
     "merge": "Notes that say the same and can be merged",
+    "split": "Notes that say several things and can be split",
     "archive": "Notes that were never used and can be archived",
 }
 
@@ -70,6 +71,8 @@ def _show_group(heading: str, suggestions: Sequence[Suggestion]) -> None:
     for item in suggestions:
         output.say(f"{item.id}  {item.project}  {item.reason}.")
         output.say(f"          {item.outcome}{f' (left to you: {item.yours})' if item.yours else ''}.")
+        for part in item.into if item.what == "split" else ():
+            output.quoted(part, "          | ")
 
 
 def _show_applied(result: Curated) -> None:
