@@ -359,7 +359,7 @@ def test_without_a_folder_for_the_socket_every_server_works_by_itself(far: Machi
         assert FACT in server.says("memory_search", query="RS256")
     assert "The engine cannot start here, so every server works alone" in server.complaint
     assert words in server.complaint
-    assert "is not yours alone: each session loads all by itself" in far.memem("doctor")
+    assert "is not private; sessions cannot share an engine" in far.memem("doctor")
 
 
 def test_a_hanging_leader_blocks_neither_hooks_nor_servers(machine: Machine) -> None:
@@ -395,7 +395,7 @@ def test_read_only_vault_is_recalled_and_new_notes_wait(machine: Machine) -> Non
             text = server.fails("memory_save", content="Invoices are numbered per year.")
             assert "the file system is read-only; mount it writable and try again. Nothing was changed." in text
         assert "failed: Cannot write" in machine.memem("status")
-        assert "cannot be written by you" in machine.memem("doctor")
+        assert "you cannot write to" in machine.memem("doctor")
     is_back(machine)
 
 
@@ -522,7 +522,7 @@ def test_damaged_vectors_leave_keywords_and_are_reported(machine: Machine, weigh
 def test_without_a_claude_rules_do_the_mining_and_this_is_reported(machine: Machine) -> None:
     machine.env["MEMEM_EXTRACTOR"] = "claude"
     works(machine)
-    assert "there is no `claude` on the PATH: rules do the mining, and find less" in machine.memem("doctor")
+    assert "`claude` is not on the PATH: mining uses rules, which find less" in machine.memem("doctor")
 
 
 @pytest.mark.slow(keep=1)
@@ -554,14 +554,14 @@ def test_without_weights_or_a_network_keywords_are_used_and_this_is_reported(mac
         assert "Run 'memem index model fetch'" in text
     assert "keywords only: The weights of" in machine.memem("status")
     machine.settle()
-    assert "The last try to fetch them said: memem: The weights of" in machine.memem("doctor")
+    assert "The last download failed: memem: The weights of" in machine.memem("doctor")
     assert machine.log == ""
 
 
 @pytest.mark.slow(keep=1)
 def test_choosing_no_encoder_is_not_a_problem(machine: Machine) -> None:
     assert "Recall" not in machine.hook("SessionStart").context
-    assert "keywords, as MEMEM_ENCODER says" in machine.memem("status")
+    assert "keywords only, as MEMEM_ENCODER says" in machine.memem("status")
 
 
 def test_an_invalid_setting_is_named_everywhere(machine: Machine) -> None:
