@@ -30,6 +30,7 @@ from memem.pages import markdown, playbook_format
 from memem.transcript import harness, session
 from memem.transfer import export_format
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
+from memem.upkeep import refine_playbook
 from memem.vault import frontmatter, obsidian, tombstones
 from memem.vault import note as notes
 from memem.workspace import open_workspace
@@ -217,7 +218,7 @@ def _answer(data: bytes) -> None:
     if problem:
         raise problem
     value = claude._value(result, text, usage)
-    for parse in (prompt.parse_operations, confirm.parse_verdicts):
+    for parse in (prompt.parse_operations, confirm.parse_verdicts, refine_playbook.parse_lines):
         with suppress(MememError):
             json.dumps(list(map(repr, parse(value))), ensure_ascii=False).encode()
 

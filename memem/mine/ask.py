@@ -169,6 +169,19 @@ def call_model(
     return value
 
 
+def try_model(
+    ws: Workspace, claude: Claude, session: str, question: ModelPrompt, parse: Callable[[Any], Answer]
+) -> Answer | None:
+    """Make a call whose answer is optional: None when there is none, and later callers back off."""
+    try:
+        return call_model(ws, claude, session, question, parse)
+    except BudgetSpent:
+        return None
+    except ExtractError as problem:
+        failures.back_off(ws, problem)
+        return None
+
+
 def limits(ws: Workspace) -> Limits:
     return Limits(ws.settings.daily_calls, ws.settings.daily_usd)
 

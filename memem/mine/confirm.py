@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from memem.core.conversation import OWN_CALL
 from memem.core.dates import is_in_force
-from memem.core.errors import BudgetSpent, ExtractError, NoteError, NotSchema
+from memem.core.errors import NoteError, NotSchema
 from memem.core.memory import Entry, Memory
-from memem.mine import ask, failures
+from memem.mine import ask
 from memem.mine.prompt import TEXT, ModelPrompt, escape_tags, strict_object
 from memem.notes import conflicts, write
 from memem.search.graph import read
@@ -76,13 +76,7 @@ def confirm(ws: Workspace, session: str) -> int:
         return 0
     ws.state.suspicions.count_try([suspicion for suspicion, _, _ in pairs])
     question = build_question([(one.memory, other.memory) for _, one, other in pairs])
-    try:
-        verdicts = ask.call_model(ws, claude, session, question, parse_verdicts)
-    except BudgetSpent:
-        return 0
-    except ExtractError as problem:
-        failures.back_off(ws, problem)
-        return 0
+    verdicts = ask.try_model(ws, claude, session, question, parse_verdicts) or {}
     for number, pair in enumerate(pairs, 1):
         if number in verdicts:
             _judge(ws, pair, *verdicts[number])

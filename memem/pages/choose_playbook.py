@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -97,6 +97,18 @@ def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     lines = [_make_line(section, entries[memory.id8], page) for section, memory in islice(wanted, MAX_CANDIDATES)]
     fitting = playbook_format.fit_lines(lines, page)
     return playbook_format.render_part(fitting, page) if fitting or markdown.find_own_part(text) else ""
+
+
+def apply_wording(text: str, words: Mapping[str, str], statements: Mapping[str, str]) -> str:
+    """Memem's part with a model's `words` for the lines whose statements are still those it was asked about."""
+    page = playbook_format.parse_page(text)
+    lines = [
+        replace(line, words=words.get(line.id8, line.words), refined=True)
+        if statements.get(line.id8) == line.statement
+        else line
+        for line in page.ours.values()
+    ]
+    return playbook_format.render_part(lines, page) if lines else ""
 
 
 def _may_return(ws: Workspace, name: str) -> bool:

@@ -8,8 +8,8 @@
     <!-- written: @0 @3 3f2c9a1e.3.5d41402a.9b74c989 -->
 
 The record in the last line lists memem's headings (`@3`) and lines: the note's id, the section, digests of the line and
-the statement (and `*` in earlier releases). An unchanged line is memem's, any other the user's. Recorded lines that are
-missing were removed by the user (`-3f2c9a1e`) and are not written again.
+the statement, and `*` once a model was asked to reword it. An unchanged line is memem's, any other the user's. Recorded
+lines that are missing were removed by the user (`-3f2c9a1e`) and are not written again.
 """
 
 import re
@@ -30,6 +30,7 @@ class PlaybookLine:
     words: str
     link: str = ""
     statement: str = ""  # a digest
+    refined: bool = False  # whether a model was asked to reword it
 
     @property
     def text(self) -> str:
@@ -38,7 +39,7 @@ class PlaybookLine:
     @property
     def entry(self) -> str:
         """The line's record, without the link, which Obsidian changes when a note is renamed."""
-        return f"{self.id8}.{self.section}.{digest(f'{self.words} {self.id8}')}.{self.statement}"
+        return f"{self.id8}.{self.section}.{digest(f'{self.words} {self.id8}')}.{self.statement}{'*' * self.refined}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def parse_page(text: str) -> Playbook:
     for place, line in playbook_lines.list_lines(text):
         words, id8 = playbook_lines.split_line(line)
         link, statement = line.strip()[len(words) + 2 :].strip(), recorded.get(id8, "").rpartition(".")[2]
-        own = PlaybookLine(place, id8, words, link, statement)
+        own = PlaybookLine(place, id8, words, link, statement.rstrip("*"), statement.endswith("*"))
         if recorded.get(id8) == own.entry and id8 not in ours and line.startswith("- "):
             ours[id8] = own
         elif line.strip():
@@ -120,7 +121,7 @@ def _parse_record(text: str) -> tuple[dict[str, str], set[str]]:
     gone: set[str] = set()
     for entry in records[-1].split() if records else ():
         if found := re.fullmatch(WRITTEN, entry):
-            written[found[1]] = entry.rstrip("*")
+            written[found[1]] = entry
         elif found := re.fullmatch(GONE, entry):
             gone.add(found[1])
         elif re.fullmatch(HEADED, entry):

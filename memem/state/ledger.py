@@ -87,6 +87,10 @@ class Ledger(Table):
         query = f"SELECT session, {_SUMS} FROM calls WHERE number > ? GROUP BY session"  # noqa: S608 - fixed
         return {session: Spending(*row) for session, *row in self._fetch_all(query, (number,))}
 
+    def has_call(self, day: str, session: str) -> bool:
+        query = "SELECT 1 FROM calls WHERE day = ? AND session = ?"
+        return self._fetch_one(query, (day, session)) is not None
+
     def start_pause(self, until: float, reason: str) -> None:
         """Forbid calls before `until`."""
         self._execute("INSERT OR REPLACE INTO breaker VALUES (1, ?, ?, ?)", (self.failures(), until, reason))

@@ -29,6 +29,7 @@ from memem.search.graph import build
 from memem.search.refresh import refresh
 from memem.state import contexts, inbox, ledger
 from memem.state.events import CLOCK_LEAP, PRUNE_INTERVAL
+from memem.upkeep import refine_playbook
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -61,7 +62,7 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
         _update_index,
         lambda ws: staleness.check(ws, folder),
         build.refresh_in_background,
-        pages_refresh.write_pages,
+        lambda ws: _write_pages(ws, folder),
         *((_prune_contexts, _prune_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.remove_leftovers,
         statusline.update,
@@ -179,6 +180,13 @@ def _update_index(ws: Workspace) -> None:
     refresh(ws)
     conflicts.write_page(ws)
     _update_vectors(ws)
+
+
+def _write_pages(ws: Workspace, folder: Path | None) -> None:
+    """Write the pages, and let the model shorten the playbook of the session's project."""
+    pages_refresh.write_pages(ws)
+    if folder and refine_playbook.refine(ws, folder):
+        pages_refresh.write_pages(ws)  # shorter lines leave room for others
 
 
 def _check_daily(ws: Workspace, mark: str, database: Path, check: Callable[[], None]) -> None:

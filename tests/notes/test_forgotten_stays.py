@@ -434,6 +434,7 @@ _OTHERWISE = {
     "upkeep.curate._revise": "what another note says; an edit refuses it: tests/upkeep/test_curating.py",
     "pages.conflicts.write_page": "a page of what is in notes",
     "pages.refresh._write": "a page of what is in notes",
+    "upkeep.refine_playbook.refine": "lines of a page about existing notes",
 }
 
 

@@ -40,9 +40,11 @@ def test_written_lines_are_recognised() -> None:
     assert read == Playbook({line.id8: line for line in (SIGNING, CENTS, CACHE)}, {}, frozenset())
 
 
-def test_line_that_an_earlier_release_reworded_is_recognised() -> None:
+def test_reworded_line_is_recognised() -> None:
+    refined = replace(CENTS, refined=True)
     text = page(SIGNING, CENTS).replace(CENTS.entry, f"{CENTS.entry}*")
-    assert playbook_format.parse_page(text) == playbook_format.parse_page(page(SIGNING, CENTS))
+    assert text == page(SIGNING, refined)
+    assert playbook_format.parse_page(text).ours == {SIGNING.id8: SIGNING, CENTS.id8: refined}
 
 
 def test_line_changed_by_the_user_stays() -> None:

@@ -20,7 +20,7 @@ from memem.pages import refresh as pages_refresh
 from memem.safety.gate import cleanse
 from memem.search import excluded, find, refresh
 from memem.search.notes import NoteRow
-from memem.upkeep import status
+from memem.upkeep import refine_playbook, status
 from memem.vault import note as notes
 from memem.workspace import Workspace
 from tests.notes import test_forgotten_stays as stays
@@ -159,6 +159,11 @@ def test_playbook_line_that_gives_orders_is_not_shown(ws: Workspace) -> None:
     assert any("addresses the model" in each.problem for each in status.check(ws))
 
 
+def test_refined_playbook_line_gives_no_orders() -> None:
+    memory = Memory("00000001-1111-4111-8111-111111111111", "", f"{ORDER} It is locked.", "shop")
+    assert refine_playbook._select_rewordings({"00000001": memory}, {"00000001": ORDER}) == {}
+
+
 # --- the table is complete ----------------------------------------------------------------------------------------
 
 _NO_WORDS_OF_ITS_OWN = {
@@ -176,6 +181,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "doors.cli.demo._show": "a home of its own, which is thrown away",
 }
 _HERE = {
+    "upkeep.refine_playbook.refine": test_refined_playbook_line_gives_no_orders,
     "notes.write.put": by_keeping,
     "notes.review.propose": by_proposal,
     "notes.reconcile._held_back": by_proposal,
