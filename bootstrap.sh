@@ -65,7 +65,7 @@ die_with_log() {
   record_failure "$(explain "$what")"
   if is_whole; then
     rm -f "$ours/changing"
-    what="$what; the environment stays as it was"
+    what="$what; the environment was not changed"
   fi
   log "failed: $what"
   say "$what. The end of $log_file:"
@@ -162,7 +162,7 @@ find_uv() {
 # Never touch an environment that memem did not create: installing into it would change its owner's versions.
 claim_folder() {
   if [ -n "$(ls -A "$venv" 2>/dev/null)" ] && [ ! -d "$ours" ]; then
-    die "$venv was not made by memem and is left alone. Rename it, or set MEMEM_SKIP_SYNC=1 to use it as it is."
+    die "$venv was not created by memem and was left alone. Rename it, or set MEMEM_SKIP_SYNC=1 to use it as it is."
   fi
   mkdir -p "$ours" || die "cannot create $venv."
   [ -w "$ours" ] || die "cannot write $ours. Make it writable for you."
@@ -205,7 +205,7 @@ prepare_venv() {
   if ! is_usable || [ ! -f "$ours/requirements.lock" ] || [ -e "$ours/changing" ]; then
     rm -f "$ours"/*.lock
     find "$venv/" -mindepth 1 -maxdepth 1 ! -name .memem -exec rm -rf {} +
-    "$base" -I -m venv --without-pip "$venv" >&8 2>&8 || die_with_log "cannot make an environment with $base"
+    "$base" -I -m venv --without-pip "$venv" >&8 2>&8 || die_with_log "cannot create an environment with $base"
   fi
   printf '%s\n' "$$" >"$ours/changing" || die_with_log "cannot write $ours"
 }
@@ -266,7 +266,7 @@ EOF
 # Without the model memem uses keywords alone and says so; that is no reason to stop.
 fetch_model() {
   say "downloading the embedding model (91 MB, once; MEMEM_ENCODER=none skips it)"
-  "$venv/bin/python" -P -m memem index model fetch >&8 || say "going on without; \`$(printf %q "$venv/bin/memem") index model fetch\` tries again"
+  "$venv/bin/python" -P -m memem index model fetch >&8 || say "continuing without it; \`$(printf %q "$venv/bin/memem") index model fetch\` tries again"
 }
 
 # The developer lock includes the runtime lock; installing only the latter may break the developer environment.
@@ -372,7 +372,7 @@ begin_session() {
   if [ "${MEMEM_NOTICES:-}" = off ]; then return; fi
   if [ -n "$failure" ]; then
     state="failed $failure"
-    message="memem could not be set up: $failure It tries again by itself; memory works as soon as the cause is gone."
+    message="memem could not be set up: $failure memem retries automatically; memory works once the cause is fixed."
   else
     state="running $(cat "$ours/under-way" 2>/dev/null)" || true
     message="memem is being set up in the background (about a minute). Memory starts with a later prompt."
@@ -393,7 +393,7 @@ begin_session() {
 begin_command() {
   start_set_up
   if [ -n "$failure" ]; then
-    echo "memem could not be set up: $failure It tries again in the background; try again in a minute."
+    echo "memem could not be set up: $failure memem retries in the background; try again in a minute."
   else
     echo "memem is being set up in the background (log: $log_file). Try again in a minute."
   fi

@@ -166,7 +166,7 @@ def _arguments(body: bytes) -> dict[str, Any]:
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):
-        raise InputError("The arguments of a tool are a JSON object.")
+        raise InputError("The arguments of a tool must be a JSON object.")
     return arguments
 
 

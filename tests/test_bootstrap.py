@@ -323,7 +323,7 @@ def test_failed_update_keeps_the_environment_and_reports_it(equipped: Project) -
     equipped.go_offline()
     call = equipped.run("demo")
     assert (call.code, call.stdout) == (1, "")
-    words = "cannot install requirements.lock; the environment stays as it was"
+    words = "cannot install requirements.lock; the environment was not changed"
     assert f"memem: {words}. The end of" in call.stderr
     assert equipped.log.splitlines()[-1].endswith(f" failed: {words}")
     assert {path.name: path.read_bytes() for path in ours.iterdir()} == before

@@ -406,7 +406,7 @@ def test_vault_on_a_full_disk_is_recalled_and_new_notes_wait(machine: Machine) -
         with machine.server() as server:
             text = server.fails("memory_save", content="Invoices are numbered per year.")
             assert "the disk is full; free some space and try again. Nothing was changed." in text
-        assert "MB are free on the disk of" in machine.memem("doctor")
+        assert "MB free on the disk with" in machine.memem("doctor")
         subprocess.run([*machine.prefix, "rm", str(machine.vault / "filler")], check=True)
         machine.hook("SessionEnd")
         machine.settle()
@@ -545,7 +545,7 @@ def test_a_claude_that_is_not_logged_in_is_reported_and_turns_wait(machine: Mach
 def test_without_weights_or_a_network_keywords_are_used_and_this_is_reported(machine: Machine) -> None:
     machine.env |= {"MEMEM_ENCODER": "minilm", "MEMEM_BACKGROUND": "1", "PIP_RETRIES": "0", **OFFLINE}
     told = machine.hooks()
-    assert "recall is by keywords alone so far" in told["SessionStart"].context
+    assert "recall uses keywords only so far" in told["SessionStart"].context
     assert FACT in told["UserPromptSubmit"].context
     with machine.server() as server:
         text = server.says("memory_search", query="RS256")

@@ -109,7 +109,7 @@ def describe_period(memory: Memory) -> str:
     ends = memory.valid_to or (memory.updated if aside else "")
     words = [f"from {begins[:10]}"] if begins else []
     words += [f"until {ends[:10]}"] if ends else []
-    return f"held {' '.join(words)}" if words else ""
+    return f"valid {' '.join(words)}" if words else ""
 
 
 def _day(text: str) -> date | None:

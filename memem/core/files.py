@@ -21,11 +21,11 @@ _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
     errno.EROFS: "the file system is read-only; mount it writable and try again",
-    errno.EACCES: "permission denied; make it writable for you and try again",
-    errno.EPERM: "not permitted; make it writable for you and try again",
-    errno.ENAMETOOLONG: "the path is too long; use a shorter folder",
-    errno.ENOTDIR: "a part of the path is a file, not a folder; move it away or use another path",
-    errno.EIO: "the disk reports an error; check it and try again",
+    errno.EACCES: "permission denied; check its permissions and try again",
+    errno.EPERM: "operation not permitted; check its permissions and try again",
+    errno.ENAMETOOLONG: "the path is too long; use a folder with a shorter path",
+    errno.ENOTDIR: "part of the path is a file, not a folder; move the file or use another path",
+    errno.EIO: "the disk reported an error; check the disk and try again",
     errno.ELOOP: "it is a symbolic link, which memem does not follow here",
 }
 
@@ -173,7 +173,7 @@ def _write_all(descriptor: int, data: bytes | memoryview) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-_TOO_DEEP = "it is nested too deep"
+_TOO_DEEP = "it is nested too deeply"
 
 
 def from_json(data: str | bytes) -> Any:

@@ -126,5 +126,5 @@ def using_home(home: Home) -> Iterator[None]:
         yield
     except OSError as error:
         raise HomeError(
-            f"Cannot use {error.filename or home.root}: {files.reason(error)}. MEMEM_DIR can name another folder."
+            f"Cannot use {error.filename or home.root}: {files.reason(error)}. Set MEMEM_DIR to use another folder."
         ) from None

@@ -20,11 +20,13 @@ def holding(path: Path, seconds: float) -> Iterator[None]:
         path.touch(mode=files.PRIVATE_FILE)
         lock.acquire()
     except portalocker.AlreadyLocked:
-        raise Busy(f"Another memem is writing (it holds {path}). Try again in a moment; nothing was changed.") from None
+        raise Busy(
+            f"Another memem process is writing (it holds the lock {path}). Try again in a moment; nothing was changed."
+        ) from None
     except portalocker.LockException as problem:
         raise _unlockable(path, problem) from None
     except OSError as error:
-        raise HomeError(f"Cannot use {path}: {files.reason(error)}. MEMEM_DIR can name another folder.") from None
+        raise HomeError(f"Cannot use {path}: {files.reason(error)}. Set MEMEM_DIR to use another folder.") from None
     try:
         yield
     finally:
@@ -75,7 +77,7 @@ def _wait_for(descriptor: int, path: Path, seconds: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
-                why = f"Another memem is writing this vault (it holds {path})."
+                why = f"Another memem process is writing to this vault (it holds the lock {path})."
                 raise Busy(f"{why} Try again in a moment; nothing was changed.") from None
             time.sleep(0.02)
         except OSError:
@@ -105,4 +107,4 @@ def awaiting(path: Path) -> Iterator[None]:
 
 
 def _unlockable(path: Path, problem: Exception) -> HomeError:
-    return HomeError(f"{path} cannot be locked: {problem}. MEMEM_DIR can name a folder on a local disk.")
+    return HomeError(f"{path} cannot be locked: {problem}. Set MEMEM_DIR to a folder on a local disk.")

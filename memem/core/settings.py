@@ -142,7 +142,9 @@ def read_config(config_file: Path) -> dict[str, str]:
     former = {option.former.key for option in OPTIONS if option.former}
     unknown = sorted(set(table) - set(options) - former - REMOVED_KEYS)
     if unknown:
-        raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known: {', '.join(sorted(options))}.")
+        raise SettingsError(
+            f"{config_file} has an unknown key {unknown[0]!r}. Known keys: {', '.join(sorted(options))}."
+        )
     for key, value in table.items():
         if not isinstance(value, str if key in options and options[key].is_path else str | int | float):
             raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")

@@ -99,7 +99,8 @@ def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations,
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > len(migrations):
         raise purpose.too_new(
-            f"The {purpose.name} {path} was made by a newer memem: upgrade memem. For this version: {purpose.remedy}"
+            f"The {purpose.name} {path} was written by a newer memem. "
+            f"Upgrade memem, or keep this version: {purpose.remedy}"
         )
     return version
 
@@ -147,7 +148,7 @@ def _remove(path: Path, move: Callable[[], object]) -> None:
         for ending in ("-wal", "-shm"):
             path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
-        raise HomeError(f"Cannot remove {path}, which is damaged: {files.reason(error)}.") from None
+        raise HomeError(f"Cannot remove the damaged file {path}: {files.reason(error)}.") from None
 
 
 @contextmanager
@@ -180,18 +181,22 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Busy(f"The {purpose.name} {path} is in use by another memem. Try again in a moment.") from None
+            raise Busy(
+                f"The {purpose.name} {path} is in use by another memem process. Try again in a moment."
+            ) from None
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             full = f"Cannot use the {purpose.name} {path}: the disk is full or failing. Free some space."
             raise HomeError(full) from None
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            raise HomeError(f"Cannot write the {purpose.name} {path}. Make its folder writable for you.") from None
+            raise HomeError(f"Cannot write the {purpose.name} {path}. Check the permissions of its folder.") from None
         if "no such module" in str(error):
-            raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
+            raise HomeError("This Python's SQLite has no FTS5. Set MEMEM_PYTHON to another Python.") from None
         why = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without content of the file
         raise purpose.damaged(f"The {purpose.name} {path} is damaged ({why}). {purpose.remedy}") from None
     except UnicodeDecodeError:  # SQLite's message quotes the file
-        raise purpose.damaged(f"The {purpose.name} {path} is damaged (it is not text). {purpose.remedy}") from None
+        raise purpose.damaged(
+            f"The {purpose.name} {path} is damaged (its text is not UTF-8). {purpose.remedy}"
+        ) from None
 
 
 class _OnFile(Protocol):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ANSWER_CHARACTERS = 9_000  # Claude Code truncates longer answers, and the context is not ours to fill
 WAITS = "(held back until the user has reviewed it, with /memem-review in Claude Code)"
-UNNAMED = "(a file whose name speaks to the model)"
+UNNAMED = "(a file whose name addresses the model)"
 UNTITLED = "(a title that reads like an instruction)"
 STATEMENT_CHARACTERS = 700
 BRIEF_CHARACTERS = 240
@@ -68,8 +68,8 @@ def render_whole(entries: Sequence[Entry]) -> tuple[str, int]:
 
 def render_timeline(found: Timeline) -> str:
     parts = {
-        "Replaced (the last first)": found.predecessors,
-        "Replaced by (the next first)": found.successors,
+        "Replaced (most recent first)": found.predecessors,
+        "Replaced by (oldest first)": found.successors,
         "Related": found.related,
         "Contradicts": found.contradicts,
         "Changed just before in its project": found.earlier,
@@ -90,7 +90,7 @@ def render_neighborhood(found: Neighborhood) -> tuple[str, int]:
         mark = f"- {_name_edge(each.edge, each.id)} ({each.edge.score:.2f}, by {each.edge.origin}{step}): "
         texts.append(_render_item(mark, each, BRIEF_CHARACTERS))
     if not found.neighbors:
-        texts.append("(No edge leads to it or away from it.)")
+        texts.append("(It has no edges.)")
     text, count = _join_fitting(texts, "memory_get shows each of them")
     return text, min(count, 1 + len(found.neighbors))
 
@@ -111,13 +111,13 @@ def render_audit(audit: Audit, most: int) -> str:
             title = quote.escape_title(flaw.title)
             texts.append(f"- {problem} {line(flaw.id[:8])} **{title}** {line(flaw.detail)}. {line(flaw.fix)}")
         texts += [f"({len(some) - most:,} more.)"] if len(some) > most else []
-    return _join_fitting(texts, "ask with a smaller limit")[0]
+    return _join_fitting(texts, "use a smaller limit")[0]
 
 
 def render_turns(found: Sequence[TurnHit]) -> str:
     """Render turns of sessions as a numbered list, each with its neighbours."""
     texts = [render_turn(number, said) for number, said in enumerate(found, 1)]
-    return _join_fitting(texts, "ask with a smaller limit")[0]
+    return _join_fitting(texts, "use a smaller limit")[0]
 
 
 def name(memory: Memory) -> str:
@@ -184,7 +184,7 @@ def _render_whole(entry: Entry, room: int) -> str:
         "valid to": memory.valid_to,
         "tags": ", ".join(memory.tags),
         "paths": ", ".join(memory.paths),
-        "stands on": ", ".join(memory.anchors),
+        "based on": ", ".join(memory.anchors),
         "supersedes": memory.supersedes,
         "superseded by": memory.superseded_by,
         "related": ", ".join(memory.related),

@@ -53,7 +53,7 @@ def assemble(ws: Workspace, query: str, *, cwd: Path, project: str | None = None
     """Collect what is known of a project, and what is known for this query."""
     require_vault(ws)
     if not query.strip():
-        raise InputError("There is nothing to assemble for: the query is empty.")
+        raise InputError("The query is empty; describe the task.")
     name = normalise(project) if project else ws.project_of(cwd).name
     recited, lines = _playbook(read_playbook.read_lines(ws, name), name)
     said, turns = _turns(ws, query, name)

@@ -15,9 +15,9 @@ from memem.core.memory import Hit
 from memem.search.query import SearchMatches
 
 UNSURE = "it is not likely enough to help"
-FOREIGN = "too much of the prompt is in no memory"
+FOREIGN = "no memory covers enough of the prompt"
 FEW_WORDS = "it shares too little with the prompt"
-FAR_BEHIND = "it is too far behind the best"
+FAR_BEHIND = "its score is too far below the best"
 MAX_QUESTION_WORDS = 25  # a longer text that begins like a question, but does not end like one, is something else
 ENOUGH_NOTES = 100  # a smaller vault lacks most words of any prompt; see `python -m bench silence --small`
 # Where words decide alone: without it 7 of our 24 prompts that only another project could answer fire, with it 2.

@@ -217,7 +217,7 @@ def _full_disk(ws: Workspace) -> str:
         with suppress(OSError, AttributeError):  # not there yet, or a system without statvfs
             status = os.statvfs(folder)
             if status.f_blocks and status.f_bavail * status.f_frsize < FULL_DISK_BYTES:
-                return f"memem cannot save anything: the disk of {folder} is full. Free some space; nothing is lost."
+                return f"memem cannot save anything: the disk with {folder} is full. Free some space; nothing is lost."
     return ""
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
-NOT_TYPED = "nobody typed this: it is a command or a message from Claude Code"
+NOT_TYPED = "it is a command or a message from Claude Code, not a typed prompt"
 RECENT_TURNS = 6  # a follow-up may refer to these
 LONG_CHARS = 400  # about as much as a vector covers
 
@@ -139,9 +139,10 @@ def _slice_unless_paused(
 
 def _reason_to_pause(ws: Workspace, context: Context, *, is_same_topic: bool) -> str:
     if 0 <= context.since_slice < ws.settings.inject_cadence - 1:
-        return f"a slice came {context.since_slice + 1} prompts ago, and the topic is the same as far as is known"
+        ago = context.since_slice + 1
+        return f"the last slice was {ago} prompt{'s' * (ago != 1)} ago, and the topic seems unchanged"
     if is_same_topic and context.empty >= ws.settings.empty_streak_max:
-        return f"nothing was found for {context.empty} prompts in a row, and the topic is the same"
+        return f"nothing matched {context.empty} prompts in a row, and the topic has not changed"
     return ""
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-_WRITERS = {"human": "a person", "model": "Claude, as it was asked to"}
+_WRITERS = {"human": "a person", "model": "Claude on request"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ def _find_proof(ws: Workspace, entry: Entry) -> Provenance:
         within = f" of session {memory.source_session}" if memory.source_session else ""
         return Provenance(entry, note=f"It was imported from {memory.source_turn}{within}.")
     if path is None:
-        note = f"The transcript of session {memory.source_session} is gone; Claude Code keeps them for 30 days."
+        note = f"The transcript of session {memory.source_session} is gone; Claude Code keeps transcripts for 30 days."
         return Provenance(entry, note=note)
     found = find_turn(path, memory.source_turn)
     if found is None:
-        return Provenance(entry, str(path), note=f"{path} no longer holds the turn.")
+        return Provenance(entry, str(path), note=f"{path} no longer contains the turn.")
     turns, place = found
     return Provenance(entry, str(path), tuple(map(_redact_turn, turns)), place)
 

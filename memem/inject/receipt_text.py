@@ -49,7 +49,8 @@ def explain(receipt: Receipt, zone: tzinfo | None) -> list[str]:
     lines = [_describe_decision(receipt, zone)]
     lines += [_INDENT + _describe_item(item, receipt) for item in receipt.shown if not item.pinned]
     if pinned := sum(item.pinned for item in receipt.shown):
-        lines.append(f"{_INDENT}{pinned} pinned {'memory' if pinned == 1 else 'memories'} of the project came with it.")
+        memories = "memory of the project was" if pinned == 1 else "memories of the project were"
+        lines.append(f"{_INDENT}{pinned} pinned {memories} also shown.")
     if receipt.runners_up:
         lines.append("Nearly shown:" if receipt.shown else "Closest:")
         lines += [_INDENT + _describe_item(item, receipt) for item in receipt.runners_up]
@@ -65,14 +66,14 @@ def _describe_decision(receipt: Receipt, zone: tzinfo | None) -> str:
     when = f"On {moment:%Y-%m-%d} at {moment:%H:%M}"
     where = f" in project {receipt.project}" if receipt.project else ""
     if not receipt.shown:
-        return f"{when}, a {receipt.event}{where} was given nothing: {_end_sentence(receipt.reason)}"
+        return f"{when}, memem showed nothing for a {receipt.event}{where}: {_end_sentence(receipt.reason)}"
     count = len(receipt.shown)
     given = f"{count} {'memory' if count == 1 else 'memories'} ({receipt.characters:,} characters)"
     if receipt.event == SESSION_START:
-        return f"{when}, a session{where} began with {given}, before any prompt:"
+        return f"{when}, a session{where} started with {given}, before any prompt:"
     if receipt.event == FILE:
         return f"{when}, before a file{where} was opened, Claude was shown {given} about it:"
-    return f"{when}, a {receipt.event}{where} was given {given}:"
+    return f"{when}, memem showed {given} for a {receipt.event}{where}:"
 
 
 def _describe_item(item: ReceiptItem, receipt: Receipt) -> str:
@@ -97,7 +98,7 @@ def _describe_match(item: ReceiptItem, receipt: Receipt) -> str:
 
 
 def _name_similarity(cosine: float) -> str:
-    return "close" if cosine >= CLOSE else "fairly close" if cosine >= FAIRLY_CLOSE else "far"
+    return "close" if cosine >= CLOSE else "fairly close" if cosine >= FAIRLY_CLOSE else "distant"
 
 
 def _describe_use(item: ReceiptItem) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_INJECTIONS = 20
 KEY_BYTES = 32
-NONE_YET = "This session has none yet; the last of all:"
+NONE_YET = "No decision in this session yet; the latest of all sessions:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def last_decision(ws: Workspace, session: str = "") -> InjectionDecision:
         kept = ws.contexts.receipts
         receipt = (kept.last(session) if session else None) or kept.last()
     if receipt is None:
-        return InjectionDecision(None, ("Nothing was decided yet: no session of Claude Code has asked.",))
+        return InjectionDecision(None, ("There are no decisions yet: no Claude Code session has asked for memories.",))
     of_another = (NONE_YET,) if session and receipt.session != session else ()
     return InjectionDecision(receipt, (*of_another, *receipt_text.explain(receipt, ws.clock().tzinfo)))
 

@@ -40,17 +40,17 @@ BRIEFED_SECTIONS = (DECISIONS, TRAPS, ENVIRONMENT)  # other sections are pinned 
 SECTION_BUDGET = 600
 MAX_CHARS = 7_900  # the playbook gets the room that the rest leaves
 MOST_EARLIER = 200  # more than fit
-KEYWORDS_ALONE = "recall is by keywords alone so far; /memem-doctor says what is missing"
+KEYWORDS_ALONE = "recall uses keywords only so far; /memem-doctor shows what is missing"
 # Fixed words for Claude about a problem, by its key.
 TROUBLE = {
-    "recall": "recall is by keywords alone",
+    "recall": "recall uses keywords only",
     "capture": "new sessions are not mined at the moment",
     "login": "new sessions are not mined: claude is not logged in",
     "budget": "mining waits for tomorrow: today's budget is used up",
     "vault": "the vault is read-only: nothing can be saved",
     "disk": "the disk is full: nothing can be saved",
 }
-UNREAD = "their index is being made; memory_search finds them once it is there"
+UNREAD = "their index is being built; memory_search finds them once it is ready"
 
 WITHOUT_CONTEXT = ("compact", "clear")  # the session continues with an empty context
 WITH_CONTEXT = ("resume", "fork")  # it continues with its whole context

@@ -38,17 +38,17 @@ FILES_SHOWN = 6
 MAX_NAMES_CHECKED = 50  # names in a prompt, which may be a listing, that are looked for on disk
 SESSION_FILE_WEIGHT = 0.4  # of a file the session used, compared with one that the prompt names
 LONGEST_CHAIN = 20
-NOD = "the prompt asks for nothing"
+NOD = "the prompt does not ask for anything"
 WEAK = "no memory matches the prompt well enough"
-ALREADY_SHOWN = "it is in this session's context already"
+ALREADY_SHOWN = "it is already in this session's context"
 SUPERSEDED = "it was superseded"
-REPEATS = "it says the same as a better one"
+REPEATS = "it repeats a better match"
 NO_ROOM = "it does not fit in MEMEM_SLICE_CHARACTERS"
 _REASONS = {
-    ALREADY_SHOWN: "what the prompt needs is in this session's context already",
-    NO_ROOM: "what the prompt needs does not fit in MEMEM_SLICE_CHARACTERS",
-    SUPERSEDED: "what matches the prompt was superseded by a memory that may not be shown here",
-    confidence.FOREIGN: "too much of the prompt is in no memory",
+    ALREADY_SHOWN: "the matching memories are already in this session's context",
+    NO_ROOM: "the matching memories do not fit in MEMEM_SLICE_CHARACTERS",
+    SUPERSEDED: "the matching memories were superseded by one that may not be shown here",
+    confidence.FOREIGN: "no memory covers enough of the prompt",
 }
 
 

@@ -81,7 +81,7 @@ def _use_by_files(memory: Memory, answered: Exchange) -> str:
     for file in answered.files:
         name = file.rpartition("/")[2]
         if name not in answered.prompts and any(_matches(file, pattern) for pattern in patterns):
-            return f"{name} was changed, which it is about"
+            return f"{name}, which it is about, was changed"
     return ""
 
 
@@ -111,7 +111,7 @@ def _use_by_words(marks: Sequence[Term], answer: Collection[str]) -> str:
     if not names and (len(used) < MIN_WORDS or len(used) < MIN_SHARE * len(distinctive)):
         return ""
     examples = ", ".join(mark.text for mark in (names or used)[:MAX_NAMED_WORDS])
-    return f"the answer has its words ({examples})"
+    return f"the answer uses its words ({examples})"
 
 
 def _is_name(mark: Term) -> bool:

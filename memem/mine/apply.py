@@ -84,7 +84,7 @@ def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operati
         with suppress(NotFound, Ambiguous, NoteError):
             target = find.get(ws, id8)
     if operation.op == UPDATE and target is None and was_shown and forget.was_forgotten(ws, id8):
-        raise InputError("it was forgotten meanwhile")
+        raise InputError("it has been forgotten since")
     return Candidate(
         _make_memory(ws, chunk, number, operation, turn),
         _trust(turn, operation.quote),

@@ -36,7 +36,9 @@ _MODEL_FAILURES = {
 
 
 def announce_dead_letter(ws: Workspace) -> None:
-    text = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
+    text = (
+        "memem gave up on part of a session after repeated failures. It is kept; /memem-status explains how to retry."
+    )
     notices.announce(ws, text)
 
 
@@ -138,7 +140,9 @@ def back_off(ws: Workspace, problem: errors.ExtractError, failures: int = 1) -> 
     if text := _MODEL_FAILURES.get(type(problem)):
         notices.raise_problem(ws, LOGIN, text)
     elif in_a_row >= BREAKER_FAILURES:
-        text = "memem could not learn lately: claude failed several times in a row. It tries again; see /memem-doctor."
+        text = (
+            "memem could not learn lately: claude failed several times in a row. It will try again; see /memem-doctor."
+        )
         notices.raise_problem(ws, CAPTURE, text)
     is_service = is_service_failure(problem)
     until = _retry_time(ws, now, in_a_row if is_service else failures, problem)

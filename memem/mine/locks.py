@@ -39,7 +39,7 @@ def _open_stack(folder: Path) -> Iterator[ExitStack]:
     try:
         files.make_private_folder(folder)
     except OSError as error:
-        raise HomeError(f"Cannot use {folder}: {files.reason(error)}. MEMEM_DIR can name another folder.") from None
+        raise HomeError(f"Cannot use {folder}: {files.reason(error)}. Set MEMEM_DIR to use another folder.") from None
     with ExitStack() as stack:
         yield stack
 

@@ -195,7 +195,9 @@ class _Mining:
             else:
                 self._ws.state.deferred.remove_small(chunk.session)  # another session has them
             return mined
-        waiting = replace(mined, outcome="waiting", detail=f"{pending.characters} characters wait for more.")
+        waiting = replace(
+            mined, outcome="waiting", detail=f"{pending.characters} characters are waiting for more text."
+        )
         if self._mark.flush:
             self._hold(pending, status, waiting.detail)
         return mined if mined.chunks else waiting

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 SESSIONS_SHOWN = 5
-LOST = "Mining is off: the state that it was switched on with is gone. `memem mine on` switches it on again."
+LOST = "Mining is off: the state database that recorded it as on is gone. `memem mine on` switches it on again."
 
 
 @dataclass(frozen=True, slots=True)

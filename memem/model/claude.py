@@ -116,7 +116,7 @@ class Claude:
             files.make_private_folder(self._folder)
             for path in (self._folder / name for name in _INSTRUCTIONS):
                 if path.exists():
-                    raise HomeError(f"{path} would be read as instructions for mining. Move it away.")
+                    raise HomeError(f"claude would read {path} as instructions while mining. Move it elsewhere.")
             with ExitStack() as stack:  # temporary files have no name, and vanish with this process
                 streams = [stack.enter_context(tempfile.TemporaryFile(dir=self._folder)) for _ in range(3)]
                 stdin, stdout, stderr = streams
@@ -126,7 +126,7 @@ class Claude:
                 code = self._finish(process, (stdout, stderr), seconds)
                 return _Finished(code, _read(stdout), _read(stderr))
         except OSError as error:
-            raise HomeError(f"Cannot ask claude from {self._folder}: {files.reason(error)}.") from None
+            raise HomeError(f"Cannot run claude in {self._folder}: {files.reason(error)}.") from None
 
     def _start(self, arguments: Sequence[str], streams: Sequence[IO[bytes]]) -> "subprocess.Popen[bytes]":
         stdin, stdout, stderr = streams
@@ -177,9 +177,9 @@ def _wait_for(process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], 
             return process.wait(min(left, CHECK_SECONDS))
         except subprocess.TimeoutExpired:
             if max(os.fstat(file.fileno()).st_size for file in written) > MAX_OUTPUT_BYTES:
-                message = f"The claude CLI wrote more than {MAX_OUTPUT_BYTES:,} bytes and was ended."
+                message = f"The claude CLI wrote more than {MAX_OUTPUT_BYTES:,} bytes and was stopped."
                 raise CallFailed(message, UNKNOWN_COST) from None
-    message = f"The claude CLI gave no answer within {seconds:g} seconds and was ended. Nothing is lost."
+    message = f"The claude CLI did not answer within {seconds:g} seconds and was stopped. Nothing is lost."
     raise TookTooLong(message, UNKNOWN_COST)
 
 

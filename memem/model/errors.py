@@ -59,7 +59,7 @@ def explain(
     words = _words(result, output, complaint)
     if code < 0:
         known = {each.value: each.name for each in signal.Signals}
-        return CallFailed(f"The claude CLI was ended by {known.get(-code, f'signal {-code}')}. Nothing is lost.")
+        return CallFailed(f"The claude CLI was killed by {known.get(-code, f'signal {-code}')}. Nothing is lost.")
     if result and result.get("stop_reason") == "refusal":
         return Refused(_KINDS[-1].message.format(quote_words(words)))
     if code or _is_failure(result, output):

@@ -135,7 +135,7 @@ def resolve(ws: Workspace, identity: str, way: str, *, over: str | None = None) 
         if sides.pop(entry.id, None):
             others += [side for side in sides.values() if only in (None, side.id)]
     if not others:
-        raise InputError(f"{entry.memory.id8} is in no such conflict. `memem conflicts` lists all.")
+        raise InputError(f"{entry.memory.id8} is not in such a conflict. `memem conflicts` lists them all.")
     with ws.events.batch("resolve"):
         for other in others:
             _supersede(ws, entry, other) if way == KEEP else _relate(ws, entry, other)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 UNDO_DAYS = 30  # how long a forgotten note stays in `.forgotten/`, and its bytes in the undo store
-ANYWAY = "`memem save --anyway` saves it all the same"
+ANYWAY = "`memem save --anyway` saves it regardless"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def check_forgotten(
     reason, index = "", ws.tombstones.load()
     stones = vault_forgotten.find_matching(index, memory) if index else []
     if not stones and not (memory.author == "human" and memory.source_type == "user"):
-        reason, index = "its note was missed first on", vanished.missing_tombstones(ws)
+        reason, index = "its note has been missing since", vanished.missing_tombstones(ws)
         stones = vault_forgotten.find_matching(index, memory) if index else []
     if not stones:
         return None

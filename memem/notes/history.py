@@ -53,7 +53,7 @@ class Batch:
 def log(ws: Workspace, limit: int = LIMIT) -> list[Batch]:
     """The last batches, newest first."""
     if not 1 <= limit <= MOST_LIMIT:
-        raise InputError(f"The limit is a number from 1 to {MOST_LIMIT:,}.")
+        raise InputError(f"The limit must be a number from 1 to {MOST_LIMIT:,}.")
     vault_id = _available_vault(ws)
     return [_describe(ws, batch, undone_by, vault_id) for batch, undone_by in islice(_with_undo(ws), limit)]
 
@@ -91,7 +91,7 @@ def named(ws: Workspace, batch: str) -> tuple[LoggedBatch, str]:
     if not matches:
         raise NotFound(f"There is no batch {batch!r} in the log. `memem log` shows them.")
     if len(matches) > 1:
-        raise Ambiguous(f"Several batches begin with {batch!r}: {', '.join(each.id for each, _ in matches[:4])}.")
+        raise Ambiguous(f"Several batches start with {batch!r}: {', '.join(each.id for each, _ in matches[:4])}.")
     return matches[0]
 
 
@@ -107,15 +107,17 @@ def last(ws: Workspace, vault_id: str) -> tuple[LoggedBatch, str]:
 def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
     """Why a change cannot be undone, whatever the note is like now; empty when it can."""
     if not vault_id:
-        return "the vault is not there"
+        return "the vault is missing"
     if step.last.vault not in ("", vault_id):
         return "it is in another vault"
     if step.last.action == PURGE:
-        return "it was purged, and nothing is kept of it"
+        return "it was purged, so there is no copy of it"
     if not step.is_whole:
-        return "others changed it meanwhile"
+        return "another batch changed it in between"
     if step.before and step.last.action != batches.VANISH and stored_bytes(ws, step) is None:
-        return f"what it was is no longer kept, after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
+        return (
+            f"its earlier version is no longer kept, after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
+        )
     return ""
 
 

@@ -81,7 +81,7 @@ def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | Non
         return replace(review.propose(ws, memory, doubt), doubt=doubt) if doubt else None
     if hold.again:
         return review.propose(ws, memory, hold.reason)
-    raise Forgotten(f"Not kept: {hold.reason}. {hold.advice}" if trust.own else hold.reason)
+    raise Forgotten(f"Not saved: {hold.reason}. {hold.advice}" if trust.own else hold.reason)
 
 
 def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:

@@ -162,5 +162,5 @@ def _find_note(ws: Workspace, identity: str) -> Note | None:
     wanted = identity.strip().lower()
     found = [each for each in review.read_proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]
     if len(found) > 1:
-        raise Ambiguous(f"{len(found)} proposals begin with {identity!r}. Use more of the id.")
+        raise Ambiguous(f"{len(found)} proposals have an id that starts with {identity!r}. Use more of the id.")
     return found[0] if found else None

@@ -222,7 +222,7 @@ def _too_many(looked: Sequence[_Verdict], project: str) -> str:
     turning = sum(each.turns for each in anchored)
     if turning < LEAST_TOGETHER or 2 * turning <= len(anchored):
         return ""
-    return f"what {turning} of {len(anchored)} memories of {project} stand on is gone from its folder at once"
+    return f"files that {turning} of {len(anchored)} memories of {project} refer to disappeared from its folder at once"
 
 
 def _noted(record: StaleRecord, looked: Sequence[_Verdict], project: str, last: str, withheld: str) -> StaleRecord:
@@ -261,7 +261,7 @@ def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord
 def _revised(ws: Workspace, verdict: _Verdict) -> bool:
     """Whether a note needs no record: every one but a person's."""
     because = verdict.because or ""
-    status, why = ("stale", because) if because else ("active", "what it stands on is back")
+    status, why = ("stale", because) if because else ("active", "the files it is based on are back")
     try:
         return write.revise(ws, verdict.memory.id, why=why, status=status, stale_because=because) is not None
     except (NotFound, Ambiguous, NoteError, InputError):

@@ -35,8 +35,8 @@ LEAVE, SETTLED, LIFT = "leave", "settled", "lift"  # not touched, already as bef
 ACCEPT, ASK_AGAIN = "accept", "ask again"  # a proposal became a note, or a note a proposal; events have the note's path
 NOWHERE = "it was deleted by hand, and memem has no copy; it may be saved again"
 UNKNOWN = "the record of the imported tombstones is gone"
-GONE = "it was changed since, or is gone"
-FORGOTTEN = "what it said before was forgotten since"
+GONE = "it has been changed or deleted since"
+FORGOTTEN = "its earlier text has been forgotten since"
 IN_THE_WAY = "another file is in its place"
 _NO_STAMP = (0, 0, -1)
 
@@ -81,8 +81,8 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
     vault_id = require_vault(ws)
     logged, undone_by = history.last(ws, vault_id) if batch is None else history.named(ws, batch)
     if undone_by:
-        again = "" if logged.what == VANISH else f" `memem undo {undone_by}` brings it back."
-        raise InputError(f"Batch {logged.id} is undone already.{again}")
+        again = "" if logged.what == VANISH else f" `memem undo {undone_by}` reapplies it."
+        raise InputError(f"Batch {logged.id} was already undone.{again}")
     if any(step.last.action == PURGE for step in logged.changes):
         raise InputError(f"Batch {logged.id} is a purge, which cannot be undone. `memem log` shows others.")
     why, steps = f"undo of {logged.id}", imported_tombstones.in_turn(logged.changes)
@@ -200,10 +200,10 @@ def _plan_note(ws: Workspace, step: NoteChange) -> _Plan:
     if step.after in digests:
         return _plan_change(ws, step, digests[step.after], places[digests[step.after]])
     if places or step.before:
-        return _leave(step, "it was changed since" if places else "it is gone since")
+        return _leave(step, "it has been changed since" if places else "it has been deleted since")
     is_unreadable = restore.is_taken(ws.store, step.path) and restore.plain_bytes(ws.store, step.path) is None
     return (
-        _leave(step, "it cannot be read") if is_unreadable else _Plan(SETTLED, step.path, reason="it is gone already")
+        _leave(step, "it cannot be read") if is_unreadable else _Plan(SETTLED, step.path, reason="it is already gone")
     )
 
 
@@ -222,7 +222,7 @@ def _plan_acceptance(ws: Workspace, step: NoteChange) -> _Plan:
     """Accept a proposal again that an undo had restored."""
     data = restore.plain_bytes(ws.store, _proposal_path(ws, step))
     if data is None or notes.digest(data) != step.after:
-        return _leave(step, "it was decided since")
+        return _leave(step, "it has been decided since")
     if _is_in_the_way(ws, step.path, step.before):
         return _leave(step, IN_THE_WAY)
     return _Plan(ACCEPT, step.path, data, stored_bytes(ws, step))
@@ -275,7 +275,7 @@ def _tombstones_of(index: TombstoneIndex, step: NoteChange, data: bytes | None) 
 def _plan_return(ws: Workspace, step: NoteChange, *, is_there: bool) -> _Plan:
     """Bring back a note that the batch forgot or removed."""
     if is_there:
-        return _leave(step, "it is there again, and was changed since")
+        return _leave(step, "it is back, and has been changed since")
     if restore.is_taken(ws.store, step.path):
         return _leave(step, IN_THE_WAY)
     if step.last.action == REMOVE and _brings_back(ws, step, None):

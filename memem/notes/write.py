@@ -104,9 +104,9 @@ def check_choices(memory: Memory, fields: Collection[str]) -> None:
     if "status" in fields and memory.status not in STATUSES:
         raise InputError(f"There is no status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
     if "layer" in fields and (type(memory.layer) is not int or memory.layer not in LAYERS):
-        raise InputError("The layer is 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
+        raise InputError("The layer must be 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
     if "importance" in fields and (type(memory.importance) is not int or not 1 <= memory.importance <= 5):
-        raise InputError("The importance is a whole number from 1 to 5.")
+        raise InputError("The importance must be a whole number from 1 to 5.")
 
 
 def check_room(ws: Workspace, memory: Memory) -> None:
@@ -228,7 +228,7 @@ def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
     again = [stone for stone in forgotten.find_matching(known, new) if stone not in own]
     if again:
         day = max(stone.time for stone in again)[:10]
-        raise Forgotten(f"Not changed: what it would say was forgotten on {day}. `memem save --anyway` keeps it.")
+        raise Forgotten(f"Not changed: the new text was forgotten on {day}. `memem save --anyway` saves it.")
 
 
 def _is_a_machines(note: Note) -> bool:

@@ -126,7 +126,7 @@ def render_svg(cards: Sequence[Sequence[Entry]], edges: Sequence[Edge], in_force
     values = {
         "counts": " · ".join(counts),
         "legend": "".join(templates["legend"].format(kind=kind, name=kind.replace("_", " ")) for kind in kinds),
-        "hollow": "" if in_force >= dots.keys() else "A hollow dot is no longer in force.",
+        "hollow": "" if in_force >= dots.keys() else "A hollow dot is outdated.",
         "parts": "\n".join(parts),
     }
     width, bottom = GAP + len(bottoms) * (CARD_WIDTH + GAP), max(bottoms)

@@ -48,7 +48,7 @@ def judge(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
     """Clean the given fields of a memory that is to be saved; refuse one that is empty or too large."""
     if "body" in fields:
         if not memory.body.strip():
-            raise InputError("There is nothing to remember: the text is empty.")
+            raise InputError("There is nothing to save: the text is empty.")
         if len(memory.body) > MAX_BODY:
             raise InputError(
                 f"The text has {len(memory.body):,} characters; a memory may have at most {MAX_BODY:,}. "
@@ -63,10 +63,10 @@ def judge(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
     verdict = cleanse(memory, fields)
     if "body" in fields:
         if not verdict.memory.body.strip():
-            raise InputError("There is nothing to remember: the text has only invisible characters.")
+            raise InputError("There is nothing to save: the text has only invisible characters.")
         rest = redact.without_marks(verdict.memory.body)
         if rest != verdict.memory.body and not any(map(str.isalnum, rest)):
-            raise SecretOnly("The text is nothing but a secret. memem stores no secrets; nothing was saved.")
+            raise SecretOnly("The text contains only a secret. memem does not store secrets; nothing was saved.")
     return verdict
 
 

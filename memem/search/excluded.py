@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 COPY_MARK = "copy "  # before the digest in a copy's row, so that it is read again should it become a note of its own
 _CONFLICT_MARKS = tuple(map(re.compile, (rb"<<<<<<< ", rb"=======\r?\Z", rb">>>>>>> ")))
-MERGE_CONFLICT = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
+MERGE_CONFLICT = "contains the conflict markers of an unfinished git merge (<<<<<<<, =======, >>>>>>>)"
 
 
 def describe_copy_problem(ws: Workspace, note: Note) -> str:
@@ -29,7 +29,7 @@ def describe_copy_problem(ws: Workspace, note: Note) -> str:
     for copy in possible_originals(note.path):
         if ws.store.stamp(copy.original) is not None:
             if _is_same_memory(ws, note, copy):
-                return f"is a copy that {copy.service} made of {copy.original} when two machines wrote it"
+                return f"is a copy that {copy.service} made of {copy.original} when two machines changed it"
         elif copy.certain and note.has_id and _is_forgotten(ws, note.memory.id):
             return f"is a copy that {copy.service} made of {copy.original}, which was forgotten"
     return ""
@@ -85,7 +85,7 @@ def _describe_difference(copy: Path, original: Path) -> str:
     except OSError as error:
         return f"They cannot be compared: {files.reason(error)}."
     if own == other:
-        return "Both say the same."
+        return "Both have the same text."
     return f"{newer} is newer; lines only here: {len(own - other)}, only in the original: {len(other - own)}."
 
 

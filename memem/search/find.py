@@ -199,7 +199,7 @@ def _entries(rows: list[NoteRow]) -> list[Entry]:
 
 def _check_limit(limit: int) -> None:
     if not 1 <= limit <= MAX_LIMIT:
-        raise InputError(f"The limit is a number from 1 to {MAX_LIMIT:,}.")
+        raise InputError(f"The limit must be a number from 1 to {MAX_LIMIT:,}.")
 
 
 def find(

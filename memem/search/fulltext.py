@@ -129,7 +129,7 @@ def check_words(connection: sqlite3.Connection, rows: str) -> None:
     indexed = "SELECT rowid FROM words"
     for missing in (f"{rows} EXCEPT {indexed}", f"{indexed} EXCEPT {rows}"):
         if connection.execute(f"{missing} LIMIT 1").fetchone():
-            raise sqlite3.DatabaseError("the words do not belong to the notes")
+            raise sqlite3.DatabaseError("the words do not match the notes")
 
 
 def _frequency(connection: sqlite3.Connection, term: Term, common: float) -> int:

@@ -68,7 +68,7 @@ class Contexts(Table):
 
     def _open(self) -> sqlite3.Connection:
         if time.monotonic() < self._retry_at:
-            raise Busy(f"The {CONTEXTS.name} {self.path} is in use by another memem. Try again in a moment.")
+            raise Busy(f"The {CONTEXTS.name} {self.path} is in use by another memem process. Try again in a moment.")
         try:
             self._opened = _connect_or_replace(self.path)
         except Busy:

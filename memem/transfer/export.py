@@ -85,18 +85,18 @@ def export(
 
 def _check_target(ws: Workspace, target: Path, *, force: bool) -> None:
     if target.resolve().is_relative_to(ws.store.paths.ours.resolve()):
-        raise InputError(f"{target} is in memem's folder of the vault. Export to another place.")
+        raise InputError(f"{target} is inside memem's folder in the vault. Export to another place.")
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}. Create it and export again.")
     if not os.path.lexists(target):
         return
     if not force:
-        raise InputError(f"{target} exists already. Use `--force` to replace it.")
+        raise InputError(f"{target} already exists. Use `--force` to replace it.")
     is_file = target.suffix.lower() == JSON
     if target.is_symlink() or target.is_dir() == is_file:
         raise InputError(f"{target} is not a {'file' if is_file else 'folder'} and cannot be replaced by one.")
     if target.is_dir() and not export_format.is_folder(target) and any(target.iterdir()):
-        raise InputError(f"{target} is not an export of memem and was left as it is. Export to another place.")
+        raise InputError(f"{target} is not a memem export and was left unchanged. Export to another place.")
 
 
 def _list_paths(ws: Workspace, project: str | None) -> list[str]:

@@ -198,7 +198,7 @@ def parse_element(value: Any) -> Element | InputError:
 def parse_header(value: Any) -> Header:
     """Raises InputError if this is not an export, or one of a newer memem."""
     if not isinstance(value, dict) or value.get("format") != MARK:
-        raise InputError("it is not an export of memem: the header is missing")
+        raise InputError("it is not a memem export: the header is missing")
     version = value.get("version")
     if type(version) is not int or version < 1:
         raise InputError("the export does not state the version of its format")

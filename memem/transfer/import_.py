@@ -137,7 +137,7 @@ def import_notes(
     """Import files and folders. `project` and `format` apply to all of them; by default each file decides."""
     sources = find_sources(ws, paths, format)
     if project and any(source.format == EXPORT for source in sources):
-        raise InputError("An export of memem keeps the projects of its notes: import it without --project.")
+        raise InputError("A memem export keeps the projects of its notes: import it without --project.")
     run = _ImportRun(ws, project, dry_run, ReadProgress(progress, len(sources)))
     with ws.events.batch(IMPORT) as batch:
         for source in sources:

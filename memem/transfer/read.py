@@ -101,7 +101,7 @@ def _note_item(source: Source, note: Note) -> ImportItem:
     if "title" not in note.document and first.startswith("#") and first.strip("# \t") == title and rest.strip(_MARKS):
         body = rest.strip()
     if body and not body.strip(_MARKS):
-        raise InputError("it says nothing: it contains only lines and marks")
+        raise InputError("it has no text, only lines and marks")
     links = {"related": memory.related, "contradicts": memory.contradicts}
     links |= {"supersedes": (memory.supersedes,), "superseded_by": (memory.superseded_by,)}
     names = (source.path.stem.lower(), *((memory.id.lower(), memory.id[:ID8].lower()) if note.has_id else ()))
@@ -136,7 +136,7 @@ def _read_statements(ws: Workspace, source: Source, text: str) -> Iterator[Impor
         place = f"{project}/{source.path.name}{'#' if statement.place else ''}{statement.place}"
         if statement.imports:
             yield ImportItem(
-                place, problem=f"it refers to another file; import it by `memem import {statement.imports}`"
+                place, problem=f"it refers to another file; import it with `memem import {statement.imports}`"
             )
             continue
         kind = statement.kind

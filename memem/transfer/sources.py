@@ -61,7 +61,7 @@ def _find(ws: Workspace, path: Path, format: str) -> Iterator[Source]:
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, or an impossible name
         raise NotFound(f"There is no file or folder {path}: {error}.") from None
     if real.is_relative_to(ws.store.paths.ours.resolve()):
-        raise InputError(f"{path} is in memem's folder of the vault; its notes are remembered already.")
+        raise InputError(f"{path} is inside memem's folder in the vault; its notes are already remembered.")
     if is_folder:
         yield from [Source(path, path.name, EXPORT)] if export_format.is_folder(path) else _walk(ws, path, format)
     elif not path.is_file():
@@ -86,9 +86,7 @@ def recognise(path: Path) -> str:
         return CLAUDE_MEM
     if head.startswith(_ZIP) or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
         return CHATS
-    raise InputError(
-        f"{path} is nothing that memem can import: it is not Markdown, JSON, a zip archive or a claude-mem database."
-    )
+    raise InputError(f"{path} cannot be imported: it is not Markdown, JSON, a zip archive or a claude-mem database.")
 
 
 def _read_head(path: Path) -> bytes:

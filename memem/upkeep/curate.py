@@ -41,8 +41,8 @@ _IMPORTED = "import"
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _SAYS = {
     SAME: "says the same as",
-    CONTAINS: "says nothing that is not in",
-    CONTAINED: "says nothing that is not in",
+    CONTAINS: "adds nothing to",
+    CONTAINED: "adds nothing to",
     NEAR: "says almost the same as",
 }
 # A suggestion is valid as long as these are unchanged and the note is in force.

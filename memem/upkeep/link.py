@@ -99,7 +99,7 @@ def _target(link: Path) -> Path:
 def _described(path: Path) -> str:
     if path.is_symlink():
         return f"is a link to {_target(path)}, another program or another memem,"
-    return "is a folder" if path.is_dir() else "is not a link of this memem"
+    return "is a folder" if path.is_dir() else "is not a link created by this memem"
 
 
 def _path_advice(ws: Workspace, found: str) -> str:

@@ -72,12 +72,12 @@ def purge(ws: Workspace, identity: str) -> Purged:
         statusline.update(ws)  # it may show the title
         with writing(ws):
             busy = scour.scrub_databases(ws)
-            left += [f"{path} is in use, and may contain words of it until the next purge." for path in busy]
+            left += [f"{path} is in use, and may contain some of its words until the next purge." for path in busy]
             for note in list(_notes_set_aside(ws)):
                 if note.memory.id == traces.id:
                     files.remove(ws.store.absolute(note.path), fsync=ws.settings.fsync)
     remaining = scour.find_traces(ws.home.root, traces, excluded=ws.home.models)
-    left += [f"{path} still contains words of it." for path in remaining]
+    left += [f"{path} still contains some of its words." for path in remaining]
     left += _list_external_traces(ws, traces)
     return Purged(traces.id, found[0].memory.title, tuple(removed), tuple(dict.fromkeys(left)))
 
@@ -121,9 +121,9 @@ def _find_notes(ws: Workspace, identity: str) -> list[Note]:
     ids = {note.memory.id for note in found}
     ids = ids & {wanted} or ids
     if not ids:
-        raise NotFound(f"No memory has the id {identity!r}, neither live, nor forgotten, nor in the undo store.")
+        raise NotFound(f"No memory has the id {identity!r}, whether live, forgotten or in the undo store.")
     if len(ids) > 1:
-        raise Ambiguous(f"{len(ids)} memories begin with {identity!r}. Use more of the id.")
+        raise Ambiguous(f"{len(ids)} memories have an id that starts with {identity!r}. Use more of the id.")
     return [note for note in found if note.memory.id in ids]
 
 

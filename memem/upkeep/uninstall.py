@@ -140,9 +140,9 @@ def _check_idle(ws: Workspace) -> None:
         ws.home.engine_lock: "Claude Code is running with memem. Close its sessions",
         ws.home.upkeep_lock: "memem's background upkeep is running. Wait a moment",
         ws.home.encode_lock: "memem is computing vectors in the background. Wait a moment",
-        ws.home.write_lock: "another memem is writing. Wait a moment",
+        ws.home.write_lock: "another memem process is writing. Wait a moment",
         **dict.fromkeys(ws.home.mining_locks.glob("*.lock"), "a session is being mined. Wait a moment"),
-        **dict.fromkeys(ws.home.inbox.glob("*.lock"), "the work of a hook is not finished. Wait a moment"),
+        **dict.fromkeys(ws.home.inbox.glob("*.lock"), "a hook is still working. Wait a moment"),
     }
     for path, reason in reasons.items():
         if not path.exists():
@@ -182,7 +182,7 @@ def _remove_notes(ws: Workspace) -> list[Path]:
             left = sorted(_walk(paths.ours))
     except OSError as error:
         raise VaultError(
-            f"Cannot remove {error.filename}: {files.reason(error)}. Solve that and run this again."
+            f"Cannot remove {error.filename}: {files.reason(error)}. Fix that and run this again."
         ) from None
     belongings.remove_empty(paths.root)
     return left

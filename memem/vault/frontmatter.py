@@ -17,7 +17,7 @@ Value = str | tuple[str, ...]
 MAX_VALUES = 20_000
 MAX_DEPTH = 50
 SHALLOW_CHARACTERS = 4_000  # too few to nest deep enough to overflow the composer's stack
-_TOO_MUCH = "the frontmatter is nested too deeply or holds too much"
+_TOO_MUCH = "the frontmatter is nested too deeply or too large"
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -86,7 +86,7 @@ class Document:
             items = [_unquoted_link(item) or item for item in entry.value]
             if all(isinstance(item, str) for item in items):
                 return tuple(item for item in items if item)
-        raise NoteUnreadable(f"property {key!r} should be a list of texts")
+        raise NoteUnreadable(f"property {key!r} should be a list of strings")
 
 
 def parse(text: str) -> Document:
@@ -97,7 +97,7 @@ def parse(text: str) -> Document:
         return Document(text, start, start, start, {})
     closing = _CLOSING.search(text, opening.end())
     if closing is None:
-        raise NoteUnreadable("the frontmatter is not closed by a line ---")
+        raise NoteUnreadable("the frontmatter has no closing line ---")
     head = text[opening.end() : closing.start()]
     entries = _compose(head, opening.end())
     return Document(text, closing.end(), opening.end(), closing.start(), entries)
@@ -144,7 +144,7 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         place = f" in line {mark.line + 2}" if mark else ""
-        what = getattr(problem, "problem", None) or "it holds a character YAML does not allow"
+        what = getattr(problem, "problem", None) or "it contains a character that YAML does not allow"
         raise NoteUnreadable(f"the frontmatter is not YAML{place}: {what}") from None
     except (RecursionError, ValueError):
         raise NoteUnreadable(_TOO_MUCH) from None
@@ -213,7 +213,7 @@ def _edit(document: Document, key: str, value: Value) -> tuple[int, int, str]:
     if start < entry.key_end:
         raise RewriteRefused(f"property {key!r} is a YAML alias; change it in Obsidian")
     if entry.node.id == "mapping":
-        raise RewriteRefused(f"property {key!r} holds properties of its own; change it in Obsidian")
+        raise RewriteRefused(f"property {key!r} contains nested properties; change it in Obsidian")
     end = _content_end(text, entry.node, document.head_start)
     block = entry.node.id == "sequence" and not entry.node.flow_style
     if _has_comment(text, entry.node, document.head_start, end):

@@ -118,7 +118,7 @@ def rewrite_text(note: Note, memory: Memory) -> str:
     try:
         return _rewritten(note, memory)
     except RewriteRefused as refusal:
-        raise RewriteRefused(f"{note.path} is left as it is: {refusal}.") from None
+        raise RewriteRefused(f"{note.path} was left unchanged: {refusal}.") from None
 
 
 def _rewritten(note: Note, memory: Memory) -> str:

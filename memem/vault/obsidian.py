@@ -100,12 +100,12 @@ def _of_properties(document: Document) -> Iterator[Violation]:
         if nested:
             yield Violation(f"has {about}, which {nested}", about)
         elif name in _FORMER:
-            advice = f"which Obsidian no longer reads: it is called `{_FORMER[name]}` and is a list"
+            advice = f"which Obsidian no longer reads: it is now called `{_FORMER[name]}` and is a list"
             yield Violation(f"has {about}, {advice}", about)
         elif kind not in (EMPTY, *TYPES.get(name, (kind,))):
             yield Violation(f"has {about} as {kind}, which is {' or '.join(TYPES[name])} everywhere else", about)
         elif name == "tags" and (bad := [tag for tag in entry.value if _BAD_TAG.search(tag.removeprefix("#"))]):
-            yield Violation(f"has the tag {bad[0]!r}, which Obsidian does not take", about)
+            yield Violation(f"has the tag {bad[0]!r}, which Obsidian does not accept", about)
         elif name in RELATIONS and (bad := [link for link in _texts(entry.value) if not _QUOTED_LINK.fullmatch(link)]):
             yield Violation(f'has {bad[0][:60]!r} in {about}, which is not a link such as "[[note]]"', about)
 
@@ -128,7 +128,7 @@ def _of_links(document: Document, names: VaultNames) -> Iterator[Violation]:
 
 
 def _dangling(by: str, link: str) -> Violation:
-    return Violation(f"links {by}to {link[:120]}, which Obsidian does not find", link)
+    return Violation(f"links {by}to {link[:120]}, which Obsidian cannot find", link)
 
 
 def _target(link: str) -> str:
@@ -143,9 +143,9 @@ def _texts(value: Any) -> list[str]:
 
 def _nested(value: Any) -> str:
     if isinstance(value, dict):
-        return "holds properties of its own: Obsidian shows it as text that cannot be edited"
+        return "contains nested properties: Obsidian shows it as text that cannot be edited"
     if isinstance(value, list) and any(not isinstance(item, str) for item in value):
-        return 'holds a list in a list: a link has to be in quotes, as in "[[note]]"'
+        return 'contains a list inside a list: a link must be in quotes, as in "[[note]]"'
     return ""
 
 

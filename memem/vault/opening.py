@@ -30,7 +30,7 @@ def require_vault(ws: Workspace) -> str:
     if str(root) in vault_history(ws):
         raise VaultMissing(
             f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
-            "MEMEM_OBSIDIAN_VAULT to where it is now; to start a new vault there, create that file, empty."
+            "MEMEM_OBSIDIAN_VAULT to where it is now; to start a new vault there, create that file and leave it empty."
         )
     raise VaultUnmade(
         f"There is no vault at {root} yet. Save a memory to create one there, or set MEMEM_OBSIDIAN_VAULT to yours."

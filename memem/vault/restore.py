@@ -40,7 +40,7 @@ def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, 
 
     def check() -> None:
         if plain_bytes(store, path) != instead_of or (instead_of is None and os.path.lexists(target)):
-            raise NoteChanged(f"{path} changed on disk meanwhile; nothing was written.")
+            raise NoteChanged(f"{path} changed on disk in the meantime; nothing was written.")
 
     with writing_file(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def remove_file(store: Store, path: str, expected: bytes, *, fsync: bool) -> Non
     target = store.absolute(path)
     with writing_file(target):
         if plain_bytes(store, path) != expected:
-            raise NoteChanged(f"{path} changed on disk meanwhile; it stays.")
+            raise NoteChanged(f"{path} changed on disk in the meantime and was kept.")
         files.remove(target, fsync=fsync)
 
 

@@ -64,7 +64,7 @@ class Store:
         except (OSError, UnicodeDecodeError) as problem:
             raise VaultMissing(
                 f"The vault's marker {self.paths.marker} cannot be read: {problem}. "
-                "Restore it, or empty the file: it is recreated."
+                "Restore it, or empty the file so that memem recreates it."
             ) from None
         if written := _MARKER.fullmatch(raw):
             return written[1]
@@ -72,7 +72,7 @@ class Store:
             return str(from_toml(raw).get("vault_id", ""))
         except ValueError:
             raise VaultMissing(
-                f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again: it is recreated."
+                f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again to recreate it."
             ) from None
 
     def make_vault(self) -> str:
@@ -94,7 +94,8 @@ class Store:
         for place in (paths.memories, paths.review, paths.forgotten, paths.tombstones, paths.reviewed):
             if os.path.islink(place):  # noqa: PTH114 - every command comes past here
                 raise VaultError(
-                    f"{place} is a symbolic link, which memem does not follow. Replace it by the folder or file itself."
+                    f"{place} is a symbolic link, which memem does not follow. "
+                    "Replace it with the folder or file itself."
                 )
 
     def scan(self) -> Iterator[tuple[str, Stamp]]:
@@ -189,7 +190,7 @@ class Store:
         with writing_file(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
-                raise NoteChanged(f"{target} exists already; nothing was written.")
+                raise NoteChanged(f"{target} already exists; nothing was written.")
             files.write_atomic(target, data, fsync=self._fsync)
         return note, Change(path, None, data)
 
@@ -199,7 +200,7 @@ class Store:
 
         data = vault_note.rewrite_text(note, memory).encode()
         if len(data) > MAX_NOTE_BYTES:
-            raise RewriteRefused(f"{note.path} is left as it is: it would grow over {MAX_NOTE_BYTES // 1000} KB.")
+            raise RewriteRefused(f"{note.path} was left unchanged: it would exceed {MAX_NOTE_BYTES // 1000} KB.")
         target = self.absolute(note.path)
         before = self.unchanged_bytes(note)
         with writing_file(target):

@@ -152,7 +152,7 @@ def _typed(name: str, value: Any) -> Any:
     wanted = _TYPES.get(name, str)
     each = value if name in _LISTS and isinstance(value, list) else [value]
     if (name in _LISTS) != isinstance(value, list) or not all(type(one) is wanted for one in each):
-        raise TypeError(f"{name} is not what a tombstone says")
+        raise TypeError(f"{name} has the wrong type for a tombstone")
     if wanted is int and min(each, default=1) < 1:
         raise ValueError(f"{name} is not a number of sentences")
     return tuple(each) if name in _LISTS else value

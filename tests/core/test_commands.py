@@ -63,7 +63,7 @@ def test_variables_before_a_command_stay_and_keep_it_a_command_line() -> None:
         "memem review without backquotes",
         "`claude auth login` logs in",
         "`/srv/memem/bootstrap.sh shell memem doctor` sets it up again.",
-        "property 'title' should be text, not 'run `memem review` now'",
+        "property 'title' must be text, not 'run `memem review` now'",
         'No memory has the id "`memem review`".',
         "not 'it\\'s `memem review`' here",
         "the file memem/memories/x.md",

@@ -82,15 +82,15 @@ def test_span_contains_its_beginning_but_not_its_end() -> None:
     ("properties", "remark", "period"),
     [
         ({}, "", ""),
-        ({"created": "2026-01-01T09:00:00+02:00"}, "", "held from 2026-01-01"),
-        ({"valid_to": "2026-06-01"}, "until 2026-06-01", "held until 2026-06-01"),
-        ({"status": "deprecated", "updated": "2026-05-01T09:00:00Z"}, "deprecated", "held until 2026-05-01"),
+        ({"created": "2026-01-01T09:00:00+02:00"}, "", "valid from 2026-01-01"),
+        ({"valid_to": "2026-06-01"}, "until 2026-06-01", "valid until 2026-06-01"),
+        ({"status": "deprecated", "updated": "2026-05-01T09:00:00Z"}, "deprecated", "valid until 2026-05-01"),
         ({"status": "stale", "stale_because": "a.py is gone"}, "stale: a.py is gone", ""),
         ({"stale_because": "a.py is gone"}, "", ""),
         (
             {"valid_from": "2026-01-01", "updated": "2026-05-01T09:00:00Z", "superseded_by": "[[new-00000002]]"},
             "until 2026-05-01, replaced by 00000002",
-            "held from 2026-01-01 until 2026-05-01",
+            "valid from 2026-01-01 until 2026-05-01",
         ),
     ],
 )

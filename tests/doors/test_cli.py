@@ -197,7 +197,7 @@ def test_demo_shows_a_search_a_slice_and_silence(run: Run, tmp_path: Path) -> No
     assert done.code == 0
     assert done.out.count("\nsaved ") == 12
     assert "# Active Memory Slice" in done.out
-    assert "(nothing: the prompt asks for nothing)" in done.out
+    assert "(nothing: the prompt does not ask for anything)" in done.out
     assert str(tmp_path / "demo" / "vault") in done.out
     assert not (tmp_path / "user" / ".memem").exists()
     failed(run("demo", "--folder", str(tmp_path / "demo")), "choose a new folder")

@@ -66,14 +66,14 @@ def test_a_purge_asks_first(run: Run, home: Workspace) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines() == [
         "66666666 shop Door code",
-        "Remove every word of it for good? This cannot be undone. [y/N]",
+        "Remove every trace of it permanently? This cannot be undone. [y/N]",
         "Nothing was purged.",
     ]
     assert is_anywhere(home)
     done = run("forget", ID, "--purge", answer="yes\n")
     assert done.code == 0
     assert done.out.startswith("purged 66666666 from the note, ")
-    assert "Still there: Backups, disk snapshots" in done.err
+    assert "Not removed: Backups, disk snapshots" in done.err
     assert not is_anywhere(home)
 
 
@@ -128,7 +128,7 @@ def test_vanished_notes_are_forgotten_on_request(run: Run, home: Workspace) -> N
 
 
 def test_nothing_waits_for_review(run: Run, home: Workspace) -> None:
-    assert run("review") == Outcome(0, "", "Nothing waits for review.\n")
+    assert run("review") == Outcome(0, "", "Nothing is waiting for review.\n")
     assert run("review", "list", "--json").data == []
 
 
@@ -142,7 +142,7 @@ def test_review_lists_accepts_and_rejects(run: Run, proposed: Workspace) -> None
     assert run("search", "canteen").out.startswith("77777777")
     review.propose(proposed, Memory("88888888-aaaa", "Roof", "The roof is red.", "shop"), "doubtful")
     assert run("review", "reject", "8888", "--why", "no", "--json").data["outcome"] == "rejected"
-    assert run("review").err == "Nothing waits for review.\n"
+    assert run("review").err == "Nothing is waiting for review.\n"
 
 
 @pytest.mark.parametrize("given", [("accept",), ("reject",), ("list", "7777")])
@@ -163,5 +163,5 @@ def test_python_forgets_purges_and_reviews(mem: MemoryHome, ws: Workspace, tmp_p
     assert [each.because for each in mem.proposals()] == ["doubtful", "doubtful"]
     assert mem.accept("7" * 8).outcome == "accepted"
     assert mem.reject("8" * 8, why="no").outcome == "rejected"
-    with pytest.raises(InputError, match="should be text"):
+    with pytest.raises(InputError, match="must be text"):
         mem.accept(7)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ WITH_WORDS, PARAPHRASE = "the vehicle that Anna mended", "repaired automobile"
 WORK = "(keywords only: "
 
 
-INTERRUPTED = "Interrupted: finished vectors are kept, and `memem index encode` continues."
+INTERRUPTED = "Interrupted: finished vectors are kept; run `memem index encode` to continue."
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def test_status_tells_why_memories_are_found_by_keywords(run: Run, monkeypatch: 
     assert recall(done).startswith("keywords only: ")
     assert "memem index model fetch" in recall(done)
     monkeypatch.setenv("MEMEM_ENCODER", "none")
-    assert recall(run("status")) == "keywords only, as MEMEM_ENCODER says"
+    assert recall(run("status")) == "keywords only (MEMEM_ENCODER is none)"
 
 
 @pytest.mark.usefixtures("loaded")
@@ -345,7 +345,7 @@ def test_model_counts_unreadable_scripts(run: Run, loaded: FakeEncoder) -> None:
     run("save", "连接池的大小是二十。", "-p", "general")
     shown = dict(line.split("\t") for line in run("model").out.splitlines())
     assert shown["model"] == f"{weights.MODEL}, 2048 dimensions, reads only Latin script"
-    assert shown["keywords only"] == "1 memory in scripts the model does not read"
+    assert shown["keywords only"] == "1 memory in scripts the model cannot read"
 
 
 @pytest.mark.usefixtures("loaded")

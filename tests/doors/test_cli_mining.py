@@ -425,7 +425,9 @@ def test_why_reports_a_deleted_transcript_and_succeeds(run: Run, session: Transc
     session.path.unlink()
     done = run("why", identity)
     assert done.code == 0
-    assert done.out.splitlines()[-1] == "The transcript of session s1 is gone; Claude Code keeps them for 30 days."
+    assert (
+        done.out.splitlines()[-1] == "The transcript of session s1 is gone; Claude Code keeps transcripts for 30 days."
+    )
 
 
 def test_why_of_a_persons_own_memory(run: Run) -> None:

@@ -82,5 +82,5 @@ def test_python_finds_the_same(ws: Workspace, sessions: Path) -> None:
     home = MemoryHome(ws)
     assert home.search_transcripts("pool", limit=3) == transcripts_sessions.search(ws, "pool", limit=3) != []
     assert home.search_transcripts("pool", project="zoo") == []
-    with pytest.raises(InputError, match="The query should be text"):
+    with pytest.raises(InputError, match="The query must be text"):
         home.search_transcripts(7)  # type: ignore[arg-type]

@@ -103,11 +103,11 @@ def test_an_undo_that_can_do_nothing_fails_and_says_why(run: Run, tmp_path: Path
     note.write_text(note.read_text() + "\nMy own remark.\n")
     failed = run("undo")
     assert failed.code == 1
-    assert failed.out.rstrip().endswith("it was changed since")
+    assert failed.out.rstrip().endswith("it has been changed since")
     assert "could be undone" in failed.err
     refused = run("undo", "--json")
     assert refused.code == 1
-    assert [each["reason"] for each in refused.data["left"]] == ["it was changed since"]
+    assert [each["reason"] for each in refused.data["left"]] == ["it has been changed since"]
 
 
 def test_undo_as_json(run: Run) -> None:

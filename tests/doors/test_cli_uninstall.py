@@ -37,7 +37,7 @@ def test_uninstall_lists_suggests_an_export_asks_and_removes(home: Workspace, ru
     assert str(home.home.events_file) in removed
     assert str(home.store.paths.ours) in kept
     assert "memem export" in outcome.err
-    assert outcome.out.endswith("memem is removed from this machine.\n")
+    assert outcome.out.endswith("memem was removed from this machine.\n")
     assert not home.home.root.exists()
     assert home.store.paths.marker.exists()
 

@@ -59,7 +59,7 @@ def test_stale_memories_are_shown_with_the_reason(run: Run) -> None:
 
 @pytest.mark.usefixtures("home")
 def test_a_timeline_says_when_each_was_held(run: Run) -> None:
-    assert "\theld from 2025-05-01 until 2025-06-01\tNpm" in run("timeline", NEW[:8]).out
+    assert "\tvalid from 2025-05-01 until 2025-06-01\tNpm" in run("timeline", NEW[:8]).out
 
 
 def test_python_asks_for_a_time_too(home: Workspace) -> None:

@@ -35,7 +35,7 @@ def test_why_alone_explains_the_last_decision(run: Run) -> None:
     done = run("why")
     assert (done.code, done.err) == (0, "")
     first, second = done.out.splitlines()
-    assert first.endswith(", a prompt in project shop was given 1 memory (4 characters):")
+    assert first.endswith(", memem showed 1 memory (4 characters) for a prompt in project shop:")
     assert second == "  Signing (3f2c9a1e): It shares “rs256” with the prompt."
 
 
@@ -62,7 +62,7 @@ def test_the_last_decision_in_json(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_before_anything_was_decided_why_says_so(run: Run) -> None:
     done = run("why")
-    assert (done.code, done.out) == (0, "Nothing was decided yet: no session of Claude Code has asked.\n")
+    assert (done.code, done.out) == (0, "There are no decisions yet: no Claude Code session has asked for memories.\n")
     assert run("why", "--json").data["decision"]["receipt"] is None
 
 
@@ -101,7 +101,7 @@ def test_why_counts_how_often_a_memory_was_used(run: Run, shown: int, used: int,
 @pytest.mark.usefixtures("shown")
 def test_why_says_that_a_session_has_no_decision_yet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "unknown")
-    assert run("why").out.startswith("This session has none yet; the last of all:\nOn ")
+    assert run("why").out.startswith("No decision in this session yet; the latest of all sessions:\nOn ")
 
 
 def test_an_unjudged_memory_keeps_its_rank(run: Run) -> None:

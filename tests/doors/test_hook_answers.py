@@ -246,7 +246,7 @@ def test_a_message_may_name_a_path_that_is_not_utf8(filled: Workspace, monkeypat
 
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd", "PostToolUse", "", "SessionStart ", "é"])
 def test_an_event_that_is_not_answered_is_refused(ws: Workspace, event: str) -> None:
-    with pytest.raises(InputError, match=r"memem does not answer the event .* Use one of SessionStart"):
+    with pytest.raises(InputError, match=r"memem does not handle the event .* Use one of SessionStart"):
         answers.answer(ws, event, b"{}")
 
 

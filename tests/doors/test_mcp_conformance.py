@@ -62,7 +62,7 @@ def test_it_reports_an_error_of_a_tool_and_of_the_protocol(tmp_path: Path) -> No
 
     result = in_session(work, tmp_path)
     assert result.is_error
-    assert "should be a list of texts" in result.content[0].text
+    assert "must be a list of strings" in result.content[0].text
 
 
 SLOW = """

@@ -104,26 +104,26 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
         ("memory_search", {}, "memory_search needs query: A question"),
         ("memory_search", {"query": "  "}, "memory_search needs query"),
         ("memory_search", {"query": None}, "memory_search needs query"),
-        ("memory_search", {"query": 7}, "The query of memory_search should be text, not a number."),
+        ("memory_search", {"query": 7}, "The query of memory_search must be text, not a number."),
         (
             "memory_search",
             {"query": "x", "limit": "many"},
-            "The limit of memory_search should be a whole number, not text",
+            "The limit of memory_search must be a whole number, not text",
         ),
-        ("memory_search", {"query": "x", "limit": 1.5}, "should be a whole number, not a number"),
-        ("memory_search", {"query": "x", "limit": float("inf")}, "should be a whole number"),
-        ("memory_search", {"query": "x", "limit": True}, "should be a whole number, not true or false"),
-        ("memory_search", {"query": "x", "limit": "9" * 5_000}, "should be a whole number, not text"),
-        ("memory_search", {"query": "x", "limit": 0}, "The limit is a number from 1 to"),
-        ("memory_search", {"query": "x", "scope_id": {}}, "should be text, not an object"),
+        ("memory_search", {"query": "x", "limit": 1.5}, "must be a whole number, not a number"),
+        ("memory_search", {"query": "x", "limit": float("inf")}, "must be a whole number"),
+        ("memory_search", {"query": "x", "limit": True}, "must be a whole number, not true or false"),
+        ("memory_search", {"query": "x", "limit": "9" * 5_000}, "must be a whole number, not text"),
+        ("memory_search", {"query": "x", "limit": 0}, "The limit must be a number from 1 to"),
+        ("memory_search", {"query": "x", "scope_id": {}}, "must be text, not an object"),
         ("memory_get", {"ids": []}, "memory_get needs ids"),
         ("memory_get", {"ids": [" ", ""]}, "memory_get needs ids"),
-        ("memory_get", {"ids": [1]}, "The ids of memory_get should be a list of texts, not a list."),
-        ("memory_get", {"ids": {"a": 1}}, "should be a list of texts, not an object"),
-        ("memory_get", {"ids": "[1]"}, "should be a list of texts"),
+        ("memory_get", {"ids": [1]}, "The ids of memory_get must be a list of strings, not a list."),
+        ("memory_get", {"ids": {"a": 1}}, "must be a list of strings, not an object"),
+        ("memory_get", {"ids": "[1]"}, "must be a list of strings"),
         ("memory_get", {"ids": ["abcd"] * 51}, "There are 51 ids of memory_get; give at most 50."),
-        ("memory_save", {"content": ["x"]}, "should be text, not a list"),
-        ("memory_save", {"content": "x", "layer": 9}, "The layer is 0 (pinned)"),
+        ("memory_save", {"content": ["x"]}, "must be text, not a list"),
+        ("memory_save", {"content": "x", "layer": 9}, "The layer must be 0 (pinned)"),
         ("memory_save", {"content": "x" * 200_000}, "a memory may have at most"),
         ("memory_forget", {"id": "abc"}, "too short for an id"),
     ],
@@ -256,7 +256,7 @@ def test_an_answer_is_bounded_and_says_how_much_more_there_is(ws: Workspace, ask
     answer = ask("memory_search", query="walrus animal", limit=30)
     shown = len(re.findall(r"^\d+\. ", answer, re.MULTILINE))
     assert len(answer) <= ANSWER
-    assert answer.endswith(f"({30 - shown} more; ask with a smaller limit, or for single ones with memory_get.)")
+    assert answer.endswith(f"({30 - shown} more; use a smaller limit, or memory_get for single memories.)")
     assert 5 < shown < 30
 
 
@@ -293,7 +293,7 @@ def test_the_slice_always_shows_what_is_pinned(ws: Workspace, ask: Ask) -> None:
     assert answer.startswith("# Active Memory Slice\n")
     assert "- Pinned · 00000001 · " in answer
     assert "- Task: review" in answer
-    assert answer.endswith("(No other memory fits well enough; memory_search finds weaker matches.)")
+    assert answer.endswith("(No other memory matches well enough; memory_search finds weaker matches.)")
 
 
 def test_the_slice_contains_memories_that_fit_the_query(ws: Workspace, ask: Ask) -> None:
@@ -391,7 +391,7 @@ def test_a_saved_memory_is_of_the_project_and_says_that_claude_wrote_it(ws: Work
 
 def test_why_tells_who_saved_it(ws: Workspace, ask: Ask) -> None:
     identity = ask("memory_save", content="The house is yellow.").split()[1]
-    told = "It was saved by Claude, as it was asked to, not mined from a session."
+    told = "It was saved by Claude on request, not mined from a session."
     assert provenance.find_provenance(ws, identity).note == told
 
 
@@ -428,13 +428,13 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
     keep(ws, 2, "We use pnpm.", updated="2026-03-02T09:00:00+01:00", supersedes="[[x-00000001]]")
     keep(ws, 3, "We use tea.", updated="2026-03-03T09:00:00+01:00")
     assert ask("memory_timeline", memory_id="00000002").splitlines()[1:] == [
-        "00000002 · shop · fact · 2026-03-02 · held from 2026-03-01",
+        "00000002 · shop · fact · 2026-03-02 · valid from 2026-03-01",
         "   > We use pnpm.",
-        "Replaced (the last first):",
-        "- 00000001 · shop · fact · 2026-03-01 · deprecated · held from 2026-03-01 until 2026-03-01",
+        "Replaced (most recent first):",
+        "- 00000001 · shop · fact · 2026-03-01 · deprecated · valid from 2026-03-01 until 2026-03-01",
         "   > We use npm.",
         "Changed just after in its project:",
-        "- 00000003 · shop · fact · 2026-03-03 · held from 2026-03-01",
+        "- 00000003 · shop · fact · 2026-03-03 · valid from 2026-03-01",
         "   > We use tea.",
     ]
     with pytest.raises(NotFound, match="not of other"):
@@ -472,7 +472,7 @@ def test_neighbours_are_quoted_with_what_leads_to_them(ws: Workspace, ask: Ask) 
         "- supports (1.00, by link, 2 steps away): 00000003 · shop · fact · 2026-03-01 · **Further**",
         "   > This is supported by [[rotating-00000002]].",
     ]
-    assert "(No edge leads to it or away from it.)" in ask("memory_graph_neighbors", memory_id=keep(ws, 4, "Alone."))
+    assert "(It has no edges.)" in ask("memory_graph_neighbors", memory_id=keep(ws, 4, "Alone."))
 
 
 @pytest.mark.usefixtures("full")
@@ -481,7 +481,7 @@ def test_an_audit_tells_numbers_flaws_and_what_mends_them(ws: Workspace, ask: As
         keep(ws, number, f"Statement {number}, see [[nowhere]].", title=f"Note\n# {number}")
     told = ask("memory_graph_audit", limit=2).splitlines()
     assert told[0].startswith("0 edges between 3 memories, found by words only (links,")
-    assert told[1] == "Out of order: orphan 3, dead_link 3, hub 0, stale_edge 0."
+    assert told[1] == "Problems: orphan 3, dead_link 3, hub 0, stale_edge 0."
     assert told[2].startswith(
         "- orphan 00000001 **Note # 1** nothing links to it, and it links to nothing. Link it in Obsidian"
     )
@@ -568,7 +568,7 @@ def test_memories_cut_for_space_do_not_count_as_shown(ws: Workspace, ask: Ask) -
     for number in range(40):
         keep(ws, number, f"Tokens of part {number} are signed. " + f"Reason {number}. " * 60)
     text = ask("memory_search", query="tokens signed", limit=40)
-    assert " more; ask with a smaller limit" in text
+    assert " more; use a smaller limit" in text
     assert 0 < len(ws.contexts.shown("s1")) == text.count("· shop ·") < 40
 
 

@@ -131,7 +131,7 @@ def test_memem_removes_itself_and_leaves_the_vault(fresh: Machine, plugin: Path,
     fresh.settle()
     (note,) = fresh.vault.rglob("memories/*.md")
 
-    assert "memem is removed from this machine." in fresh.memem(plugin, "uninstall", "--yes")
+    assert "memem was removed from this machine." in fresh.memem(plugin, "uninstall", "--yes")
     assert FACT in note.read_text(encoding="utf-8")
     assert json.loads(fresh.run("plugin", "list", "--json")) == []
     assert [path for path in (fresh.data, fresh.memem_dir) if path.exists()] == []

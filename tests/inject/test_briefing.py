@@ -429,7 +429,7 @@ def test_a_state_that_cannot_be_read_is_not_a_sessions_business(ws: Workspace, s
 
 def test_that_keywords_are_alone_is_said_until_there_are_vectors(meant: Workspace, shop: Path) -> None:
     saved(meant, 1, "A fact.")
-    degraded = "- Trouble: recall is by keywords alone so far; /memem-doctor says what is missing\n"
+    degraded = "- Trouble: recall uses keywords only so far; /memem-doctor shows what is missing\n"
     assert degraded in brief(meant, shop)
     meaning.update_pending(meant)
     assert "Trouble" not in brief(meant, shop, "s2")

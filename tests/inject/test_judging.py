@@ -64,7 +64,7 @@ def test_a_memory_whose_words_stand_in_the_answer_was_used(
     prompted(shop, clock, session)
     session.claude("With RS256: nobody can share a secret.")
     assert judge(shop, session) == 1
-    assert verdict(shop) == "the answer has its words (rs256)"
+    assert verdict(shop) == "the answer uses its words (rs256)"
     assert shop.contexts.receipts.tally([SIGNING.id]) == {SIGNING.id: (1, 1)}
 
 
@@ -83,7 +83,7 @@ def test_a_memory_of_a_file_that_was_changed_was_used(
     session.tool("Read", file_path="/srv/shop/src/carts/new.py")
     session.tool("Edit", file_path="/srv/shop/src/carts/old.py", old_string="x")
     judge(shop, session)
-    assert verdict(shop, CARTS) == "old.py was changed, which it is about"
+    assert verdict(shop, CARTS) == "old.py, which it is about, was changed"
 
 
 def test_a_file_that_was_only_read_shows_nothing(shop: Workspace, clock: SteppingClock, session: Transcript) -> None:
@@ -192,7 +192,7 @@ def test_without_its_transcript_and_any_words_nothing_is_known_and_nothing_tried
 
 @pytest.mark.parametrize("path", [None, Path("gone.jsonl")])
 @pytest.mark.parametrize(
-    ("said", "used"), [("With RS256.", "the answer has its words (rs256)"), ("I do not know.", "no")]
+    ("said", "used"), [("With RS256.", "the answer uses its words (rs256)"), ("I do not know.", "no")]
 )
 def test_without_its_transcript_the_last_message_is_the_answer(
     shop: Workspace, path: Path | None, said: str, used: str
@@ -261,7 +261,7 @@ def test_of_a_long_transcript_the_end_is_read_and_torn_lines_are_passed_over(
     session.claude("With RS256.")
     session.raw(b'{"type": "user", "mess')
     judge(shop, session)
-    assert verdict(shop) == "the answer has its words (rs256)"
+    assert verdict(shop) == "the answer uses its words (rs256)"
 
 
 def test_where_the_prompt_is_out_of_reach_what_came_after_the_receipt_counts(
@@ -272,7 +272,7 @@ def test_where_the_prompt_is_out_of_reach_what_came_after_the_receipt_counts(
     session.claude("long " * 2_000)
     session.claude("With RS256.")
     judge(shop, session)
-    assert verdict(shop) == "the answer has its words (rs256)"
+    assert verdict(shop) == "the answer uses its words (rs256)"
 
 
 def test_a_word_that_many_memories_have_is_no_sign_of_one(

@@ -161,7 +161,7 @@ def test_a_full_disk_is_named(ws: Workspace, monkeypatch: pytest.MonkeyPatch) ->
     fine = os.statvfs(ws.home.root)
     full = os.statvfs_result((*fine[:4], 1, *fine[5:]))
     monkeypatch.setattr(os, "statvfs", lambda _: full)
-    assert f"the disk of {ws.home.root} is full" in prompt(ws)
+    assert f"the disk with {ws.home.root} is full" in prompt(ws)
     monkeypatch.undo()
     assert prompt(ws) == "memem has disk space again."
 

@@ -149,7 +149,7 @@ def test_a_memory_is_not_shown_twice_in_a_session(filled: Workspace, shop: Path,
     change_settings(filled, injection_mode=mode, inject_cadence=1)
     assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
     again = prompted(filled, SIGNING, shop)
-    assert (again.text, again.reason) == ("", "what the prompt needs is in this session's context already")
+    assert (again.text, again.reason) == ("", "the matching memories are already in this session's context")
 
 
 def test_another_session_is_shown_it_too(filled: Workspace, shop: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_nod_gets_nothing_and_is_not_looked_up(
     found = prompted(
         change_settings(filled, injection_mode=mode), nod, shop, transcript=shop / "not looked at either.jsonl"
     )
-    assert (found.text, found.reason) == ("", "the prompt asks for nothing")
+    assert (found.text, found.reason) == ("", "the prompt does not ask for anything")
 
 
 def test_hybrid_passes_over_nods_and_does_not_count_them(filled: Workspace, shop: Path) -> None:
@@ -235,7 +235,7 @@ def test_hybrid_passes_over_nods_and_does_not_count_them(filled: Workspace, shop
     prompted(filled, SIGNING, shop)
     before = filled.contexts.get("s1")
     for nod in ("ok", "继续", "<system-reminder>Be brief.</system-reminder>\nthanks!"):
-        assert prompted(filled, nod, shop).reason == "the prompt asks for nothing"
+        assert prompted(filled, nod, shop).reason == "the prompt does not ask for anything"
     assert filled.contexts.get("s1") == before
 
 
@@ -256,7 +256,7 @@ def test_after_a_slice_hybrid_pauses(filled: Workspace, shop: Path, cadence: int
 def test_a_pause_is_explained(filled: Workspace, shop: Path) -> None:
     change_settings(filled, injection_mode="hybrid")
     prompted(filled, SIGNING, shop)
-    assert prompted(filled, WALRUS, shop).reason.startswith("a slice came 1 prompts ago")
+    assert prompted(filled, WALRUS, shop).reason.startswith("the last slice was 1 prompt ago")
 
 
 def test_sessions_pause_by_themselves(filled: Workspace, shop: Path) -> None:
@@ -283,13 +283,13 @@ def test_the_same_topic_does_not(by_meaning: Workspace, shop: Path) -> None:
     change_settings(by_meaning, injection_mode="hybrid", inject_cadence=3)
     prompted(by_meaning, SIGNING, shop)
     reasons = [prompted(by_meaning, SIGNING, shop).reason for _ in range(3)]
-    assert [reason.startswith("a slice came") for reason in reasons] == [True, True, False]
+    assert [reason.startswith("the last slice was") for reason in reasons] == [True, True, False]
 
 
 def test_how_much_another_topic_differs_is_a_setting(by_meaning: Workspace, shop: Path) -> None:
     change_settings(by_meaning, injection_mode="hybrid", topic_shift_threshold=0.0)
     prompted(by_meaning, SIGNING, shop)
-    assert prompted(by_meaning, WALRUS, shop).reason.startswith("a slice came")
+    assert prompted(by_meaning, WALRUS, shop).reason.startswith("the last slice was")
 
 
 def test_once_nothing_was_found_many_times_nobody_looks_until_the_topic_changes(
@@ -297,7 +297,7 @@ def test_once_nothing_was_found_many_times_nobody_looks_until_the_topic_changes(
 ) -> None:
     change_settings(by_meaning, injection_mode="hybrid", empty_streak_max=3)
     reasons = [prompted(by_meaning, OFF_TOPIC, shop).reason for _ in range(5)]
-    assert [reason.startswith("nothing was found for 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
+    assert [reason.startswith("nothing matched 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
     assert list_titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
 
 
@@ -306,7 +306,7 @@ def test_a_new_topic_is_looked_at_as_patiently_as_the_first(by_meaning: Workspac
     for _ in range(5):
         prompted(by_meaning, OFF_TOPIC, shop)
     reasons = [prompted(by_meaning, "another matter altogether", shop).reason for _ in range(5)]
-    assert [reason.startswith("nothing was found for 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
+    assert [reason.startswith("nothing matched 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
 
 
 def test_a_topic_that_drifts_away_step_by_step_is_another_in_the_end(by_meaning: Workspace, shop: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_topic_that_drifts_away_step_by_step_is_another_in_the_end(by_meaning:
     words = [f"topic{number:02}" for number in range(30)]
     reasons = [prompted(by_meaning, " ".join(words[at : at + 10]), shop).reason for at in range(6)]
     # One word of ten changes at a time: every second prompt is too far from the last that was looked at.
-    assert [reason.startswith("nothing was found for") for reason in reasons] == [False, True] * 3
+    assert [reason.startswith("nothing matched") for reason in reasons] == [False, True] * 3
 
 
 def test_without_vectors_nobody_knows_that_the_topic_is_the_same_and_hybrid_goes_on_looking(

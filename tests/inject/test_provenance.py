@@ -82,13 +82,13 @@ def test_a_session_that_was_moved_since_is_looked_for_where_such_files_are(
 def test_a_transcript_that_is_gone_is_said_to_be(ws: Workspace) -> None:
     why = provenance.find_provenance(ws, mined(ws))
     assert (why.turns, why.place, why.transcript) == ((), -1, "")
-    assert why.note == "The transcript of session s1 is gone; Claude Code keeps them for 30 days."
+    assert why.note == "The transcript of session s1 is gone; Claude Code keeps transcripts for 30 days."
     assert why.entry.memory.evidence == "use pnpm", "the words are in the note"
 
 
 def test_a_transcript_that_no_longer_holds_the_turn_is_named(ws: Workspace, session: Transcript) -> None:
     why = provenance.find_provenance(ws, mined(ws, source_turn="another"))
-    assert (why.turns, why.note) == ((), f"{session.path} no longer holds the turn.")
+    assert (why.turns, why.note) == ((), f"{session.path} no longer contains the turn.")
 
 
 def test_a_memory_that_a_person_saved_says_so(ws: Workspace) -> None:

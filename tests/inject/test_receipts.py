@@ -49,12 +49,12 @@ def test_a_session_that_began_and_a_file_are_explained(snapshot: SnapshotAsserti
 
 def test_a_prompt_of_no_project_that_nothing_came_near_to_takes_one_line() -> None:
     assert explained(project="", reason="the index is being built", characters=0) == (
-        "On 2026-03-01 at 09:00, a prompt was given nothing: the index is being built."
+        "On 2026-03-01 at 09:00, memem showed nothing for a prompt: the index is being built."
     )
 
 
 def test_an_occasion_of_another_kind_is_named_as_it_is() -> None:
-    assert "a compaction in project shop was given 1 memory (" in explained(SIGNING, event="compaction")
+    assert ", memem showed 1 memory (" in explained(SIGNING, event="compaction")
 
 
 def test_what_came_of_it_is_told_once_it_is_known() -> None:
@@ -77,7 +77,7 @@ def test_how_near_a_memory_is_in_meaning_has_a_word_and_a_number() -> None:
 
 def test_several_pinned_ones_are_counted_and_not_named() -> None:
     pinned = [ReceiptItem(f"0000000{number}-0000", pinned=True) for number in range(3)]
-    assert explained(*pinned).splitlines()[1:] == ["  3 pinned memories of the project came with it."]
+    assert explained(*pinned).splitlines()[1:] == ["  3 pinned memories of the project were also shown."]
 
 
 def test_of_many_words_some_are_named() -> None:

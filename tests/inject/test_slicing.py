@@ -171,7 +171,7 @@ def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace
     known = {hit.id for hit in first.hits}
     nothing = slice_of(shop, SIGNING, context=SliceContext(shown_ids=known))
     assert (nothing.text, nothing.hits, nothing.pinned) == ("", (), ())
-    assert nothing.reason == "what the prompt needs is in this session's context already"
+    assert nothing.reason == "the matching memories are already in this session's context"
 
 
 def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Workspace) -> None:
@@ -248,7 +248,7 @@ def test_where_the_successor_may_not_be_shown_nothing_is(ws: Workspace, fields: 
 def assert_superseded(found: Slice, *names: str) -> None:
     """That nothing is shown, since these were superseded."""
     assert (list_titles(found), found.text) == ([], "")
-    assert found.reason == "what matches the prompt was superseded by a memory that may not be shown here"
+    assert found.reason == "the matching memories were superseded by one that may not be shown here"
     assert {hit.title for hit in found.runners_up if hit.kept_out == slice.SUPERSEDED} == set(names)
 
 
@@ -335,7 +335,7 @@ def test_a_successor_that_the_session_knows_is_not_said_again(ws: Workspace) -> 
     keep(ws, "old", OLD, superseded_by=link("new"))
     new = keep(ws, "new", "Meals come in the evening.")
     found = zoo(ws, FEEDING, context=SliceContext(shown_ids={new.id}))
-    assert (found.text, found.reason) == ("", "what the prompt needs is in this session's context already")
+    assert (found.text, found.reason) == ("", "the matching memories are already in this session's context")
 
 
 # --- not twice the same, and who came next ------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def test_where_no_memory_finds_room_nothing_is_said(ws: Workspace) -> None:
     keep(ws, "who", "zoo is in the harbour.", layer=PINNED)
     found = zoo(change_settings(ws, slice_characters=500), FEEDING)
     assert (found.text, found.hits, found.pinned) == ("", (), ())
-    assert found.reason == "what the prompt needs does not fit in MEMEM_SLICE_CHARACTERS"
+    assert found.reason == "the matching memories do not fit in MEMEM_SLICE_CHARACTERS"
     assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("wide", slice.NO_ROOM)]
 
 
@@ -443,7 +443,7 @@ def test_a_prompt_that_is_foreign_is_told_to_be(ws: Workspace, monkeypatch: pyte
     assert list_titles(zoo(ws, prompt)) == ["a"]
     monkeypatch.setattr(confidence, "ENOUGH_NOTES", 1)
     found = zoo(ws, prompt)
-    assert (found.text, found.reason) == ("", "too much of the prompt is in no memory")
+    assert (found.text, found.reason) == ("", "no memory covers enough of the prompt")
     assert [hit.kept_out for hit in found.runners_up] == [confidence.FOREIGN]
 
 
@@ -455,7 +455,7 @@ def test_the_reason_is_that_of_one_that_was_good_enough(ws: Workspace) -> None:
     found = zoo(ws, FEEDING, context=SliceContext(shown_ids=known))
     assert found.runners_up[0].kept_out == slice.ALREADY_SHOWN
     assert len({hit.kept_out for hit in found.runners_up}) > 1
-    assert found.reason == "what the prompt needs is in this session's context already"
+    assert found.reason == "the matching memories are already in this session's context"
 
 
 # --- the settings -------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_an_id_that_may_be_a_word_is_no_citation(identity: str) -> None:
 def test_a_memory_about_a_file_that_was_changed_was_used(paths: tuple[str, ...], body: str) -> None:
     memory = Memory(ID, "Title", body, paths=paths)
     answered = Exchange("Done.", files=("/srv/shop/a.py", "/srv/shop/src/auth/token.py"))
-    assert describe_use(memory, [], answered) == "token.py was changed, which it is about"
+    assert describe_use(memory, [], answered) == "token.py, which it is about, was changed"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_file_that_the_person_named_needed_no_memory() -> None:
 
 def test_an_identifier_in_the_answer_is_enough() -> None:
     marks = [*terms("walrus", "harbour", "gateway", "ledger"), *terms("rs256", literal=True)]
-    assert by_words(marks, "rs256", "is", "walrus") == "the answer has its words (rs256)"
+    assert by_words(marks, "rs256", "is", "walrus") == "the answer uses its words (rs256)"
 
 
 @pytest.mark.parametrize("literal", ["8080", "10:30", "3.3.0", "token.py", "src/auth/token.py", "x86_64", "sha256"])
@@ -115,7 +115,7 @@ def test_a_number_a_file_or_what_everybody_writes_is_not_enough(literal: str) ->
 
 def test_half_of_its_words_are_enough_when_they_are_three() -> None:
     marks = terms("walrus", "harbour", "pier", "sleep", "winter", "moustache")
-    assert by_words(marks, "walrus", "harbour", "pier") == "the answer has its words (walrus, harbour, pier)"
+    assert by_words(marks, "walrus", "harbour", "pier") == "the answer uses its words (walrus, harbour, pier)"
     assert by_words(marks, "walrus", "harbour") == ""
     assert by_words(marks[:2], "walrus", "harbour") == ""
     assert by_words([*marks, *terms("ice")], "walrus", "harbour", "pier") == ""

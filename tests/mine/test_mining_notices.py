@@ -28,7 +28,7 @@ from tests.fakes import SteppingClock
 from tests.transcripts import ECHO, Transcript, count_saved, fact, once
 
 BROKEN = {"exit": 1, "stderr": "something broke"}
-GAVE_UP = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
+GAVE_UP = "memem gave up on part of a session after repeated failures. It is kept; /memem-status explains how to retry."
 
 
 def failure(words: str) -> dict[str, Any]:

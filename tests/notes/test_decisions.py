@@ -239,14 +239,14 @@ def test_the_last_decision_is_that_of_the_session_if_it_has_one(ws: Workspace) -
 def test_session_without_decisions_says_so_before_naming_another(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x")
     other = receipts.last_decision(ws, "another").words
-    assert other == ("This session has none yet; the last of all:", *receipts.last_decision(ws).words)
+    assert other == ("No decision in this session yet; the latest of all sessions:", *receipts.last_decision(ws).words)
     assert receipts.last_decision(ws, "s1").words == receipts.last_decision(ws).words
 
 
 def test_last_decision_is_explained_in_words(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x", threshold=0.5)
     assert receipts.last_decision(ws).words[:2] == (
-        "On 2026-03-01 at 09:00, a prompt in project shop was given 1 memory (22 characters):",
+        "On 2026-03-01 at 09:00, memem showed 1 memory (22 characters) for a prompt in project shop:",
         "  Signing (3f2c9a1e): 80 % likely to help. It shares “rs256” with the prompt and is close in meaning (0.60).",
     )
 
@@ -254,7 +254,7 @@ def test_last_decision_is_explained_in_words(ws: Workspace) -> None:
 def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace) -> None:
     decision = receipts.last_decision(ws, "s1")
     assert decision.receipt is None
-    assert decision.words == ("Nothing was decided yet: no session of Claude Code has asked.",)
+    assert decision.words == ("There are no decisions yet: no Claude Code session has asked for memories.",)
     assert (receipts.injections(ws, SIGNING.id), usefulness.usefulness_of(ws, SIGNING.id)) == ((), UNSEEN)
     assert not ws.home.contexts_file.exists()
 
@@ -308,7 +308,7 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
 def test_forgotten_memory_leaves_no_words_in_receipts(ws: Workspace) -> None:
     write.keep(ws, SIGNING)
     receipts.record(ws, slice_with_notes(), prompt="x")
-    ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "the answer has its words (rs256)"}, 0)
+    ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "the answer uses its words (rs256)"}, 0)
     forget.forget(ws, SIGNING.id)
     (item,) = last(ws).shown
     assert (item.id, item.title, item.terms, item.used) == (SIGNING.id, "", (), "")

@@ -171,7 +171,7 @@ def test_a_proposal_can_be_undone(ws: Workspace, note: Path) -> None:
 
 def test_an_id_has_to_name_one_proposal(ws: Workspace, note: Path) -> None:
     propose(ws, replace(DOUBTFUL, id="66667777-aaaa", body="Another."), BECAUSE)
-    with pytest.raises(Ambiguous, match="2 proposals begin with '6666'"):
+    with pytest.raises(Ambiguous, match="2 proposals have an id that starts with '6666'"):
         accept(ws, "6666")
     for identity in ("99", ""):
         with pytest.raises(NotFound, match="`memem review` lists them"):

@@ -450,11 +450,11 @@ def test_when_most_are_gone_at_once_it_is_the_folder_that_is_another(ws: Workspa
         keep(ws, shop, number, f"Tokens of kind {number} are checked in src/auth.py.")
     keep(ws, shop, 7, "The shop is told of in README.md.")
     (shop / "src/auth.py").unlink()
-    withheld = "what 6 of 7 memories of shop stand on is gone from its folder at once"
+    withheld = "files that 6 of 7 memories of shop refer to disappeared from its folder at once"
     assert staleness.check(ws, shop) == staleness.Checked(7, withheld=withheld)
     assert set(states(ws).values()) == {THERE}
     told = next(each for each in doctor.diagnose(ws) if each.what == "staleness")
-    assert (told.state, told.detail) == ("degraded", f"{withheld}; no memory was marked stale for it")
+    assert (told.state, told.detail) == ("degraded", f"{withheld}, so no memory was marked stale")
     files(shop, {"src/auth.py": AUTH})
     staleness.check(ws, shop)
     assert staleness.withheld(ws) == ()

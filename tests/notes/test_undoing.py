@@ -214,7 +214,7 @@ def test_later_decision_on_a_proposal_stays(ws: Workspace, saved: Written) -> No
     assert reasons(undo.undo(ws, undone.undo)) == ["another file is in its place"]
     note.unlink()
     review.reject(ws, proposed.memory.id)
-    assert reasons(undo.undo(ws, undone.undo)) == ["it was decided since"]
+    assert reasons(undo.undo(ws, undone.undo)) == ["it has been decided since"]
 
 
 def test_two_files_with_one_id_are_not_forgotten_again(ws: Workspace, saved: Written) -> None:
@@ -290,7 +290,7 @@ def test_a_later_edit_on_top_is_left_alone(ws: Workspace, saved: Written) -> Non
     write.edit(ws, saved.memory.id, importance=5)
     before = notes(ws)
     older = undo.undo(ws, batch(ws, 1).id)
-    assert older.left == (Left(saved.path, "it was changed since"),)
+    assert older.left == (Left(saved.path, "it has been changed since"),)
     assert older.undo == ""
     assert notes(ws) == before
 
@@ -313,13 +313,13 @@ def test_persons_edit_of_a_mined_note_stays(miner: Workspace, session: Transcrip
     note.write_text(note.read_text() + "\nMy own remark.\n")
     undone = undo.undo(miner)
     assert len(undone.removed) == 1
-    assert reasons(undone) == ["it was changed since"]
+    assert reasons(undone) == ["it has been changed since"]
     assert "My own remark." in note.read_text()
 
 
 def test_a_note_that_a_person_is_typing_properties_into_stays(ws: Workspace, saved: Written) -> None:
     ws.store.absolute(saved.path).write_text("---\nid: [\n")
-    assert reasons(undo.undo(ws)) == ["it was changed since"]
+    assert reasons(undo.undo(ws)) == ["it has been changed since"]
     assert ws.store.absolute(saved.path).exists()
 
 
@@ -336,7 +336,7 @@ def test_a_note_that_was_renamed_by_hand_is_found(ws: Workspace, saved: Written)
 def test_a_created_note_that_a_person_deleted_is_gone_already(ws: Workspace, saved: Written) -> None:
     ws.store.absolute(saved.path).unlink()
     undone = undo.undo(ws)
-    assert reasons(undone) == ["it is gone already"]
+    assert reasons(undone) == ["it is already gone"]
     assert undone.removed == ()
     assert undone.undo
 
@@ -344,7 +344,7 @@ def test_a_created_note_that_a_person_deleted_is_gone_already(ws: Workspace, sav
 def test_an_edited_note_that_a_person_deleted_does_not_come_back(ws: Workspace, saved: Written) -> None:
     write.edit(ws, saved.memory.id, importance=5)
     ws.store.absolute(saved.path).unlink()
-    assert reasons(undo.undo(ws)) == ["it is gone since"]
+    assert reasons(undo.undo(ws)) == ["it has been deleted since"]
     assert notes(ws) == {}
 
 
@@ -360,7 +360,7 @@ def test_a_forgotten_note_that_a_person_brought_back_and_changed_stays(ws: Works
     text = ws.store.absolute(saved.path).read_text()
     forget.forget(ws, saved.memory.id)
     ws.store.absolute(saved.path).write_text(text + "\nMore.\n")
-    assert reasons(undo.undo(ws)) == ["it is there again, and was changed since"]
+    assert reasons(undo.undo(ws)) == ["it is back, and has been changed since"]
 
 
 def test_a_note_that_is_as_it_was_needs_no_undo(ws: Workspace, saved: Written) -> None:
@@ -511,7 +511,7 @@ def test_purge_cannot_be_undone(ws: Workspace, saved: Written) -> None:
     with pytest.raises(InputError, match="is a purge, which cannot be undone"):
         undo.undo(ws)
     assert "no longer kept" in reasons(undo.undo(ws, batch(ws, 1).id))[0]
-    assert reasons(undo.undo(ws, batch(ws, 2).id)) == ["it is gone already"]
+    assert reasons(undo.undo(ws, batch(ws, 2).id)) == ["it is already gone"]
     assert notes(ws) == {}
 
 
@@ -523,7 +523,7 @@ def test_others_who_changed_a_note_in_between_are_respected(ws: Workspace, saved
         write.edit(ws, saved.memory.id, importance=5)
     other.close()
     undone = undo.undo(ws, next(each.id for each in history.log(ws) if each.what == "slow"))
-    assert reasons(undone) == ["others changed it meanwhile"]
+    assert reasons(undone) == ["another batch changed it in between"]
 
 
 def test_a_batch_of_another_vault_is_not_undone_here(ws: Workspace, saved: Written, tmp_path: Path) -> None:
@@ -551,7 +551,7 @@ def test_two_machines_with_one_vault_each_take_back_their_own(
         save.save(ws, "The bat sleeps by day as well, upside down.")
     assert undo.undo(ws).removed
     assert recalled(ws) == {WALRUS, "The owl sleeps by day."}
-    assert reasons(undo.undo(ws)) == ["it was changed since"]
+    assert reasons(undo.undo(ws)) == ["it has been changed since"]
     assert undo.undo(other).restored == (saved.path,)
     assert recalled(other) == {WALRUS}
     other.close()
@@ -610,7 +610,7 @@ def test_the_log_shows_as_many_as_are_asked_for(ws: Workspace) -> None:
 
 def test_the_log_can_be_read_while_the_vault_is_away(ws: Workspace, saved: Written, tmp_path: Path) -> None:
     (tmp_path / "vault").rename(tmp_path / "away")
-    assert [(each.notes, each.because) for each in history.log(ws)] == [((saved.path,), "the vault is not there")]
+    assert [(each.notes, each.because) for each in history.log(ws)] == [((saved.path,), "the vault is missing")]
     with pytest.raises(MememError, match="is gone"):
         undo.undo(ws)
 

@@ -49,7 +49,7 @@ def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, sa
     assert statements(ws) == [FACT]
     (finding,) = of(ws, copy)
     assert finding.serious
-    assert f"made of {saved.path} when two machines wrote it" in finding.problem
+    assert f"made of {saved.path} when two machines changed it" in finding.problem
     assert "lines only here: 1, only in the original: 1" in finding.advice
     assert "Run `memem index check` to list them." in [each.fix for each in doctor.diagnose(ws) if each.what == "notes"]
     assert copy.read_bytes() == before

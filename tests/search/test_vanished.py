@@ -65,7 +65,7 @@ def deleted(ws: Workspace, *paths: Path) -> None:
 
 def test_a_deleted_note_blocks_machines_at_once(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
-    assert check_forgotten(ws, AGAIN) == Hold("its note was missed first on 2026-03-01", again=False, by_hand=True)
+    assert check_forgotten(ws, AGAIN) == Hold("its note has been missing since 2026-03-01", again=False, by_hand=True)
     assert check_forgotten(ws, replace(AGAIN, body="Tokens are signed with ES256.")) is None
     assert stones(ws) == 0
 
@@ -79,7 +79,7 @@ def test_a_deleted_statement_repeated_later_becomes_a_proposal(ws: Workspace, no
     deleted(ws, note)
     later = "2026-03-01T10:00:00+01:00"
     assert check_forgotten(ws, AGAIN, session="s2", said=later, person=True) == Hold(
-        "its note was missed first on 2026-03-01", again=True, by_hand=True
+        "its note has been missing since 2026-03-01", again=True, by_hand=True
     )
 
 
@@ -530,7 +530,7 @@ def test_a_refusal_of_what_was_deleted_by_hand_says_so(ws: Workspace, note: Path
     with pytest.raises(Forgotten) as refused:
         notes_save.save(ws, STATEMENT)
     assert str(refused.value) == (
-        "Not kept: its note was deleted by hand on 2026-03-01. `memem save --anyway` saves it all the same."
+        "Not kept: its note was deleted by hand on 2026-03-01. `memem save --anyway` saves it regardless."
     )
 
 

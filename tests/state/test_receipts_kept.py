@@ -147,7 +147,7 @@ def test_a_session_that_is_forgotten_leaves_no_receipt(store: Receipts) -> None:
 
 def test_a_memory_that_is_forgotten_leaves_its_id_and_no_words(store: Receipts) -> None:
     number = store.add(replace(SHOWN, items=(*ITEMS, ReceiptItem("c", "Other", terms=("x",)))))
-    store.mark_used(number, {A: "the answer has its words (rs256)", "c": "cited"}, now=1)
+    store.mark_used(number, {A: "the answer uses its words (rs256)", "c": "cited"}, now=1)
     before = store.for_memory("c", 1)[0]
     store.forget_memory(A)
     (after,) = store.for_memory(A, 9)

@@ -153,7 +153,7 @@ def test_merge_keeps_the_complete_note_and_supersedes_the_other(ws: Workspace) -
     more = put(ws, PORT_AND_HOST, keys=("elastic",), evidence="9200, on atlas")
     suggestion = only(curate(ws))
     assert (suggestion.what, [each.id for each in suggestion.notes]) == ("merge", [more.id, less.id])
-    assert "says nothing that is not in" in suggestion.reason
+    assert "adds nothing to" in suggestion.reason
     assert "gets its evidence, its keys, its paths" in suggestion.outcome
     assert curate(ws, apply=[]).applied == (suggestion.id,)
     kept, ended = now(ws, more), now(ws, less)

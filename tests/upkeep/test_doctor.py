@@ -167,7 +167,7 @@ def test_a_vault_that_is_gone_is_broken(well: Workspace) -> None:
 def test_a_vault_that_cannot_be_written_is_broken(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "is_usable", lambda folder: folder != well.store.paths.memories)
     assert the(well, "vault") == broken(
-        "vault", f"you cannot write to {well.store.paths.memories}", "Make it writable for you."
+        "vault", f"you cannot write to {well.store.paths.memories}", "Check its permissions."
     )
     assert states(well)["index"] == FINE
 

@@ -203,7 +203,7 @@ def test_the_log_keeps_that_something_was_done(ws: Workspace) -> None:
     assert {event.path for event in events} == {"memories/purged-66666666.md"}
     assert {event.why for event in events} == {""}
     assert len(events[0].after) == 64
-    assert history.log(ws)[0].because == "it was purged, and nothing is kept of it"
+    assert history.log(ws)[0].because == "it was purged, so there is no copy of it"
 
 
 def test_the_vectors_of_it_go(meant: Workspace) -> None:
@@ -314,7 +314,8 @@ def test_notes_of_persons_are_named_and_not_touched(ws: Workspace) -> None:
 def test_a_database_that_others_use_is_named(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "scrub", lambda path, _: path != ws.home.state_file)
     assert (
-        f"{ws.home.state_file} is in use, and may contain words of it until the next purge." in purge(ws, ID).elsewhere
+        f"{ws.home.state_file} is in use, and may contain some of its words until the next purge."
+        in purge(ws, ID).elsewhere
     )
 
 
@@ -348,7 +349,7 @@ def test_damaged_transcript_index_does_not_stop_a_purge(ws: Workspace) -> None:
 
 def test_an_id_has_to_name_one_memory(ws: Workspace) -> None:
     write.keep(ws, replace(NEIGHBOUR, id="66667777-aaaa", body="Another."))
-    with pytest.raises(Ambiguous, match="2 memories begin with '6666'"):
+    with pytest.raises(Ambiguous, match="2 memories have an id that starts with '6666'"):
         purge(ws, "6666")
     with pytest.raises(InputError, match="too short for a purge"):
         purge(ws, "666")

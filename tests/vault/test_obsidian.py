@@ -14,7 +14,7 @@ NAMES = VaultNames(
 )
 
 
-IN_LIST = 'holds a list in a list: a link has to be in quotes, as in "[[note]]"'
+IN_LIST = 'contains a list inside a list: a link must be in quotes, as in "[[note]]"'
 
 
 def note(properties: str, body: str = "A fact.") -> str:
@@ -83,14 +83,14 @@ def test_a_value_is_of_the_type_that_obsidian_sees(written: str, kind: str) -> N
         ("title: 007", "has `title` as number, which is text everywhere else"),
         ("importance: high", "has `importance` as text, which is number everywhere else"),
         ("created: yesterday", "has `created` as text, which is date or date and time everywhere else"),
-        ("tag: a", "has `tag`, which Obsidian no longer reads: it is called `tags` and is a list"),
-        ("tags: [a b]", "has the tag 'a b', which Obsidian does not take"),
-        ("tags: [1984]", "has the tag '1984', which Obsidian does not take"),
-        ("x: {a: b}", "has `x`, which holds properties of its own: Obsidian shows it as text that cannot be edited"),
+        ("tag: a", "has `tag`, which Obsidian no longer reads: it is now called `tags` and is a list"),
+        ("tags: [a b]", "has the tag 'a b', which Obsidian does not accept"),
+        ("tags: [1984]", "has the tag '1984', which Obsidian does not accept"),
+        ("x: {a: b}", "has `x`, which contains nested properties: Obsidian shows it as text that cannot be edited"),
         ("x: [a, [b]]", f"has `x`, which {IN_LIST}"),
         ("supersedes: [[older-87654321]]", f"has `supersedes`, which {IN_LIST}"),
         ('related: ["87654321"]', "has '87654321' in `related`, which is not a link such as \"[[note]]\""),
-        ('related: ["[[gone]]"]', "links by `related` to [[gone]], which Obsidian does not find"),
+        ('related: ["[[gone]]"]', "links by `related` to [[gone]], which Obsidian cannot find"),
     ],
 )
 def test_what_is_wrong_with_a_property_is_said(written: str, problem: str) -> None:
@@ -146,4 +146,4 @@ def test_links_that_lead_somewhere_or_are_none_are_in_order(body: str) -> None:
 def test_a_link_that_leads_nowhere_is_named(link: str) -> None:
     (found,) = find_violations(note("x: y", f"See {link}."), NAMES)
     assert found.about in link
-    assert "which Obsidian does not find" in found.problem
+    assert "which Obsidian cannot find" in found.problem

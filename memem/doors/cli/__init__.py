@@ -121,7 +121,7 @@ def _explained(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return f"cannot use {error.filename or 'the output'}: {files.reason(error)}."
-    return f"unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where."
+    return f"unexpected {type(error).__name__}: {error}. Set MEMEM_DEBUG=1 to see the traceback."
 
 
 def _is_debugging() -> bool:

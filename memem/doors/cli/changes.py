@@ -70,7 +70,7 @@ def _show_undone(result: Undone) -> None:
     counts = f"{len(result.restored)} restored, {len(result.removed)} removed, {len(result.left)} left unchanged"
     if result.tombstones:
         counts += f", {output.count(result.tombstones, 'tombstone')} reverted"
-    output.say(f"Batch {result.batch} ({result.what}) {'would be' if result.dry_run else 'is'} undone: {counts}.")
+    output.say(f"Batch {result.batch} ({result.what}) {'would be' if result.dry_run else 'was'} undone: {counts}.")
     if not result.dry_run and (result.restored or result.removed or result.tombstones):
         output.aside(f"`memem undo {result.undo}` reverts this.")
 

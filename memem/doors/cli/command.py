@@ -52,7 +52,7 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except OSError:
-        raise InputError("The current folder is gone. Change to another one and try again.") from None
+        raise InputError("The current folder no longer exists. Change to another one and try again.") from None
 
 
 def is_confirmed(question: str, *, about: str = "") -> bool:

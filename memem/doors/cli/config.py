@@ -19,7 +19,7 @@ def config(options: argparse.Namespace) -> int:
     if options.value is not None:
         with workspace() as ws:
             path = upkeep_config.change(ws, options.key, options.value)
-        output.aside(f"Written to {path}; it applies from the next command on.")
+        output.aside(f"Written to {path}; it takes effect with the next command.")
         if options.key in ("encoder", "embed_model") and options.value != "none":
             output.aside(
                 "`memem index rebuild` computes the new model's vectors; until then search uses keywords only."
@@ -97,8 +97,8 @@ def _show_plan(found: UninstallReport) -> None:
 
 
 def _show_done(done: UninstallReport, before: UninstallReport) -> None:
-    partly = "Removed, except for what Claude Code installed."
-    output.say(partly if done.to_do else "memem is removed from this machine.")
+    partly = "Removed, except for the parts that Claude Code installed."
+    output.say(partly if done.to_do else "memem was removed from this machine.")
     for part in done.kept:
         if part not in before.kept:
             output.say(f"Left: {part.path}  {part.what}")

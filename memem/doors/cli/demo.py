@@ -28,7 +28,7 @@ _DEMO = load_table(__file__, "demo.toml")
 def demo(options: argparse.Namespace) -> int:
     folder: Path | None = options.folder
     if folder is not None and folder.exists():
-        raise InputError(f"{folder} exists already; choose a new folder for the demo.")
+        raise InputError(f"{folder} already exists; choose a new folder for the demo.")
     place = folder.absolute() if folder else Path(tempfile.mkdtemp(prefix="memem-demo-"))
     with closing(open_workspace(actor="demo", home=place / "home", vault=place / "vault")) as ws, catching_up(ws):
         _show(ws)

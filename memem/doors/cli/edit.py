@@ -83,7 +83,7 @@ def forget(ws: Workspace, options: argparse.Namespace) -> int:
         return output.emit([result], options, lambda _: output.written(written))
     if not options.yes:
         memory = purge.find(ws, options.id)
-        question = "Remove every word of it for good? This cannot be undone."
+        question = "Remove every trace of it permanently? This cannot be undone."
         if not is_confirmed(question, about=f"{memory.id8}  {memory.project}  {memory.title}"):
             output.aside("Nothing was purged.")
             return 1
@@ -104,7 +104,7 @@ def _show_vanished(missing: Sequence[ForgetResult]) -> None:
 def _show_purged(results: Sequence[ForgetResult]) -> None:
     output.say(f"purged {results[0].id[:8]} from {', '.join(results[0].removed)}")
     for place in results[0].elsewhere:
-        output.aside(f"Still there: {place}")
+        output.aside(f"Not removed: {place}")
 
 
 COMMANDS = {"save": Command(save), "edit": Command(edit, scan=True), "forget": Command(forget, scan=True)}

@@ -114,7 +114,7 @@ def _show_drawn(drawn: GraphPicture) -> None:
     counts = f"{count(drawn.edges, 'edge')}, {count(drawn.projects, 'project')}"
     output.say(f"{drawn.drawn:,} of {count(drawn.memories, 'memory')}, {counts}: {drawn.file}")
     if drawn.drawn < drawn.memories:
-        output.aside("Only the best linked memories of the largest projects are drawn; `--project` draws one project.")
+        output.aside("Only the best-linked memories of the largest projects are drawn; `--project` draws one project.")
 
 
 def pages(ws: Workspace, options: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def _show_pages(result: Pages) -> None:
     for path in result.left:
         output.aside(f"memem/{path} is your own note; rename it to make room for the page.")
     for path in result.linked:
-        output.aside(f"memem/{path} is behind a symbolic link and was not written; move the link away.")
+        output.aside(f"memem/{path} is behind a symbolic link and was not written; remove the link.")
     for path in result.busy:
         output.aside(f"memem/{path} was being saved by another program; run `memem pages` again.")
     if not (rows or result.left or result.linked or result.busy):

@@ -41,7 +41,7 @@ def _encode(ws: Workspace, *, quiet: bool) -> EncodeReport:
         with output.progress("Encoding (Ctrl-C to continue later)", quiet=quiet) as progress:
             return encoders_encode.encode_all(ws, progress, wait=0)
     except KeyboardInterrupt:
-        output.aside("Interrupted: finished vectors are kept, and `memem index encode` continues.")
+        output.aside("Interrupted: finished vectors are kept; run `memem index encode` to continue.")
         raise
 
 
@@ -95,7 +95,7 @@ def _show_model(state: ModelState) -> None:
     rows.append(["vectors", f"{state.encoded:,} of {output.count(state.passages, 'passage')}"])
     if state.unread:
         unread = output.count(state.unread, "memory")
-        rows.append(["keywords only", f"{unread} in scripts the model does not read"])
+        rows.append(["keywords only", f"{unread} in scripts the model cannot read"])
     output.table(["", ""], [row for row in rows if row[1]])
     for trouble in filter(None, (state.notice, state.problem)):
         output.aside(trouble)

@@ -23,7 +23,7 @@ _OUTCOMES = {
     "exists": "already known",
     "created": "saved",
     "updated": "added to",
-    "superseded": "saved instead of another",
+    "superseded": "saved as a replacement",
     "proposed": "proposed for review",
 }
 MIN_LAST_COLUMN, COLUMN_GAP = 24, 3

@@ -27,7 +27,7 @@ def list_proposals(ws: Workspace, options: argparse.Namespace) -> int:
 
 def _show_proposals(proposals: Sequence[Proposal]) -> None:
     if not proposals:
-        output.aside("Nothing waits for review.")
+        output.aside("Nothing is waiting for review.")
         return
     notes = [(proposal.memory, proposal.because) for proposal in proposals]
     rows = [[note.id8, note.project, note.kind, output.title(note.title), because] for note, because in notes]
@@ -98,7 +98,7 @@ def _show_conflicts(found: Sequence[Conflict]) -> None:
         output.aside("No memories contradict each other.")
         return
     for conflict in found:
-        output.heading(f"{conflict.one.project} · {'; '.join(conflict.differences) or 'in other words'}")
+        output.heading(f"{conflict.one.project} · {'; '.join(conflict.differences) or 'different statements'}")
         output.say(f"{conflict.found}{f': {conflict.why}' if conflict.why else ''}")
         for memory in (conflict.one.memory, conflict.other.memory):
             since = (memory.valid_from or memory.created)[:10]

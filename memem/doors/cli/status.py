@@ -57,7 +57,7 @@ def _show_status(status: Status) -> None:
 def _recall(status: Status) -> str:
     model = status.model
     if model.encoder == "none":
-        return "keywords only, as MEMEM_ENCODER says"
+        return "keywords only (MEMEM_ENCODER is none)"
     if model.problem:
         return f"keywords only: {model.problem}"
     if model.encoded < model.passages:

@@ -136,7 +136,7 @@ class Leader:
             why = str(problem)
         except Exception as problem:  # noqa: BLE001 - a failed request must not end the engine
             why = f"{type(problem).__name__}: {problem}"
-            self._log(f"The engine failed at {request.name}: {why}")
+            self._log(f"The engine failed to handle {request.name}: {why}")
         return Reply(FAILED, " ".join(why.split())[:2_000].encode("utf-8", "replace"))
 
 

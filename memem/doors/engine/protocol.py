@@ -196,8 +196,8 @@ def make_folder_of(address: Path) -> None:
         raise HomeError(f"Cannot use {folder}: {files.reason(error)}.") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != own_uid() or status.st_mode & 0o077:
         raise HomeError(
-            f"memem creates no socket in {folder}, which is a link, belongs to another user or is open to others. Set "
-            "XDG_RUNTIME_DIR to a private folder, or MEMEM_DIR to a shorter path."
+            f"memem will not create a socket in {folder}, which is a link, belongs to another user or is open to "
+            "others. Set XDG_RUNTIME_DIR to a private folder, or MEMEM_DIR to a shorter path."
         )
 
 

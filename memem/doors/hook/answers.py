@@ -41,7 +41,7 @@ def answer(
     """
     answering = ANSWERS.get(event)
     if answering is None:
-        raise InputError(f"memem does not answer the event {event!r}. Use one of {', '.join(ANSWERS)}.")
+        raise InputError(f"memem does not handle the event {event!r}. Use one of {', '.join(ANSWERS)}.")
     caller = ws.environ if environ is None else environ
     options = _Options(look, notices.is_interactive(caller), caller.get("CLAUDE_PROJECT_DIR", ""))
     try:

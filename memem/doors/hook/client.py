@@ -135,7 +135,7 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     head, _, answer = reply.partition(b"\n")
     name, protocol, outcome, length = head.decode("ascii").split(" ")
     if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)) or outcome not in OUTCOMES:
-        raise ValueError("not an answer of ours")
+        raise ValueError("not a reply from memem")
     return outcome, answer
 
 
@@ -299,7 +299,7 @@ def _end_in_time(event: str) -> None:
     seconds = SECONDS.get(event, OTHER_SECONDS)
 
     def give_up(*_: object) -> None:
-        log(event, f"not done within {seconds} s")
+        log(event, f"not finished within {seconds} s")
         os._exit(0)
 
     if hasattr(_signal, "setitimer"):

@@ -117,7 +117,7 @@ def _mark(ws: Workspace, event: str, envelope: bytes, since: datetime | None) ->
         return False
     transcript = text_of(fields, "transcript_path")
     if not transcript:
-        raise InputError("The hook's input names no transcript.")
+        raise InputError("The hook's input does not name a transcript.")
     last_message = text_of(fields, "last_assistant_message")
     schedule.mark(ws, Path(transcript), flush=FLUSHES[event], last_message=last_message)
     return True

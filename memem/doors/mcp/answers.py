@@ -27,7 +27,7 @@ _OUTCOMES = {
     "proposed": "Not saved yet",
 }
 ELSEWHERE = "memory_search with scope_id `all` searches every project"
-FEWER = "ask with a smaller limit, or for single ones with memory_get"
+FEWER = "use a smaller limit, or memory_get for single memories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
     refresh.refresh_if_due(here.ws)
     found = slice.build_slice(here.ws, query, cwd=here.cwd, task_mode=task_mode, session_id=here.session, always=True)
     receipts.note_shown(here.ws, here.session, found.ids)
-    more = "" if found.hits else "(No other memory fits well enough; memory_search finds weaker matches.)"
+    more = "" if found.hits else "(No other memory matches well enough; memory_search finds weaker matches.)"
     return _joined(found.text.rstrip("\n"), more, _degraded(here, found.degraded))
 
 
@@ -61,7 +61,7 @@ def context_assemble(here: Here, *, query: str, project: str = "") -> str:
     refresh.refresh_if_due(here.ws)
     found = assemble.assemble(here.ws, query, cwd=here.cwd, project=project or None, session_id=here.session)
     receipts.note_shown(here.ws, here.session, found.shown)
-    nothing = f"No memories of {answers.line(found.project)} fit; {ELSEWHERE}."
+    nothing = f"No memories of {answers.line(found.project)} match; {ELSEWHERE}."
     return _joined(QUOTED if found.text else nothing, _degraded(here, found.degraded), found.text)
 
 
@@ -147,7 +147,7 @@ def memory_save(
         else "",
         f"Removed before saving: {', '.join(written.redacted)}." if written.redacted else "",
         removed,
-        _named(here, "It is not pinned: only the user pins, with `memem edit ID --layer 0`.") if lower else "",
+        _named(here, "It is not pinned: only the user can pin, with `memem edit ID --layer 0`.") if lower else "",
     )
 
 

@@ -194,7 +194,7 @@ class Loop:
             except Invalid as problem:
                 self.send(problem.answer)
             except RecursionError:
-                self._fail(message, protocol.INVALID_REQUEST, "The arguments are nested too deep.")
+                self._fail(message, protocol.INVALID_REQUEST, "The arguments are nested too deeply.")
             except Exception as problem:  # noqa: BLE001 - the outermost function of a door
                 text = "unexpected {}: {}".format(type(problem).__name__, problem)
                 self._fail(message, protocol.INTERNAL_ERROR, text)
@@ -235,7 +235,7 @@ class Loop:
     def _call(self, identity: object, params: "dict[str, Any]", message: object) -> None:
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
-            raise Invalid(protocol.INVALID_PARAMS, "A call has a name and an object of arguments.", identity)
+            raise Invalid(protocol.INVALID_PARAMS, "A call needs a name and an object of arguments.", identity)
         call = Call(identity, name, arguments or {}, protocol.encode(message))
         self.unanswered.append(call)
         self._backend.submit(call)

@@ -66,7 +66,7 @@ def checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     known: dict[str, dict[str, Any]] = tool.schema["properties"]
     unknown = sorted(set(arguments) - set(known))
     if unknown:
-        raise InputError(f"{tool.name} has no argument {unknown[0][:40]!r}. It has {', '.join(known)}.")
+        raise InputError(f"{tool.name} has no argument {unknown[0][:40]!r}. Its arguments: {', '.join(known)}.")
     given = {
         name: _READINGS[known[name]["type"]](f"{name} of {tool.name}", value)
         for name, value in arguments.items()
@@ -83,13 +83,13 @@ def _tool(name: str, setting: str) -> Tool:
     if name not in here:
         is_hidden = any(tool.name == name for tool in TOOLS)
         why = f"{name} is offered only with MEMEM_TOOLS=full" if is_hidden else f"There is no tool {name[:40]!r}"
-        raise InputError(f"{why}. There are {', '.join(here)}.")
+        raise InputError(f"{why}. Available tools: {', '.join(here)}.")
     return here[name]
 
 
 def _as_text(what: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InputError(f"The {what} should be text, not {_kind(value)}.")
+        raise InputError(f"The {what} must be text, not {_kind(value)}.")
     return value
 
 
@@ -99,7 +99,7 @@ def _as_whole(what: str, value: object) -> int:
         return int(value)
     if type(value) is int or (isinstance(value, float) and value.is_integer()):
         return int(value)
-    raise InputError(f"The {what} should be a whole number, not {_kind(value)}.")
+    raise InputError(f"The {what} must be a whole number, not {_kind(value)}.")
 
 
 def _as_texts(what: str, value: object) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _as_texts(what: str, value: object) -> tuple[str, ...]:
             with suppress(ValueError):
                 value = from_json(text)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InputError(f"The {what} should be a list of texts, not {_kind(value)}.")
+        raise InputError(f"The {what} must be a list of strings, not {_kind(value)}.")
     if len(value) > MAX_ITEMS:
         raise InputError(f"There are {len(value):,} {what}; give at most {MAX_ITEMS}.")
     return tuple(item.strip() for item in value if item.strip())

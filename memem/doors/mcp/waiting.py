@@ -17,7 +17,7 @@ WAIT_SECONDS = 5.0  # how long a call waits for a set-up in progress
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
 UNDER_WAY_SECONDS = 1800.0
 BEING_SET_UP = "memem is being set up in the background (about a minute on a first start). Try again shortly."
-FAILED = "memem could not be set up: {} It tries again by itself; the tools work as soon as the cause is gone."
+FAILED = "memem could not be set up: {} memem retries automatically; the tools work once the cause is fixed."
 UNKNOWN = "the disk may be full, or {} cannot be written."
 
 

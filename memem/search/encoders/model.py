@@ -51,7 +51,7 @@ def model_state(ws: Workspace) -> ModelState:
             notice = "; ".join(found.problems)
             state = replace(state, folder=str(found.folder), source=found.source, notice=notice)
         elif importlib.util.find_spec("sentence_transformers") is None:
-            raise ModelError("sentence-transformers is not installed. Install memem's extra of that name.")
+            raise ModelError("sentence-transformers is not installed. Install memem's sentence-transformers extra.")
         state = replace(state, passages=ws.index.passages.count())
         if ours:
             encoded, encoder = state.passages - meaning.update_pending(ws), ws.encoder()
@@ -88,7 +88,7 @@ def fetch(ws: Workspace, progress: Progress) -> str:
     if ws.settings.encoder == "sentence-transformers":
         from memem.search.encoders.sentence import SentenceEncoder
 
-        return f"{SentenceEncoder(ws.settings.embed_model, download=True).identity} is here."
+        return f"{SentenceEncoder(ws.settings.embed_model, download=True).identity} is downloaded."
     from memem.search.encoders import download
 
     places, installers = ws.weights_places, download.find_installers(ws.uv)

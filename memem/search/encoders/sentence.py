@@ -40,8 +40,8 @@ class SentenceEncoder:
             from sentence_transformers import SentenceTransformer
         except ImportError as problem:
             raise ModelError(
-                f"The encoder sentence-transformers is not installed ({problem}). Install memem's extra of that name, "
-                "or set MEMEM_ENCODER=minilm."
+                f"The encoder sentence-transformers is not installed ({problem}). "
+                "Install memem's sentence-transformers extra, or set MEMEM_ENCODER=minilm."
             ) from None
         if not download:
             with suppress(ImportError, AttributeError):

@@ -99,7 +99,7 @@ def problem_with(path: Path, file: ModelFile, checksums: dict[str, object] | Non
         if status.st_size != file.size:
             return f"{path} has {status.st_size} bytes instead of {file.size}"
         if (sha256_of(path) if checksums is None else _checksum(path, checksums)) != file.sha256:
-            return f"{path} is not the published file (its sha256 is another)"
+            return f"{path} is not the published file (its SHA-256 differs)"
     except (FileNotFoundError, NotADirectoryError):
         return f"{path} is {'missing' if _is_absent(path) else 'a link to a file that is gone'}"
     except OSError as error:

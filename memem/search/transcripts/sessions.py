@@ -66,7 +66,7 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
     since = opted_in(ws)
     if since is None:
         raise InputError(
-            "Sessions are not indexed since mining is off. `memem mine on` switches it on; later turns can be found."
+            "Sessions are not indexed because mining is off. `memem mine on` switches it on for later turns."
         )
     if not query.strip():
         raise InputError("The query is empty. Give at least one word to search for.")

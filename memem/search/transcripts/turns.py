@@ -21,7 +21,7 @@ MAX_TURNS = 100_000  # about 3,000 sessions in 125 MB; a search takes less than 
 SHARE_AFTER_PRUNING = 0.95  # leaves room, so that not every new turn prunes again
 
 SESSIONS = sqlite.Purpose(
-    "index of sessions", IndexDamaged, IndexTooNew, "Delete it: sessions that are still there are read again."
+    "index of sessions", IndexDamaged, IndexTooNew, "Delete it; memem rebuilds it from the sessions that still exist."
 )
 guarded = sqlite.guarding(SESSIONS)
 _TEXT = FullText(("said",), (1.0,))

@@ -42,7 +42,7 @@ def items(path: Path) -> Iterator[ImportItem]:
                 session = _text(row, "memory_session_id", "sdk_session_id", "session_id")
                 place = f"claude-mem {table}/{_text(row, 'id')}"
                 memory = _complete(row, memory, sessions.get(session, session), place)
-                yield ImportItem(place, memory, problem="" if memory.body.strip() else "it says nothing")
+                yield ImportItem(place, memory, problem="" if memory.body.strip() else "it has no text")
 
 
 @contextmanager

@@ -80,14 +80,14 @@ def _space(ws: Workspace) -> Diagnosis:
     places = {existing_parent(path) for path in (ws.home.root, ws.settings.vault)}
     free, place = min((shutil.disk_usage(place).free, str(place)) for place in places)
     if free < LEAST_FREE:
-        return degraded("space", f"only {free / 1e6:,.0f} MB are free on the disk of {place}", "Free some space.")
+        return degraded("space", f"only {free / 1e6:,.0f} MB free on the disk with {place}", "Free some space.")
     return fine("space", f"{free / 1e9:,.1f} GB free")
 
 
 def _leftovers(ws: Workspace) -> list[Diagnosis]:
     if not (files := sorted(leftovers(ws))):
         return []
-    detail = f"{len(files)} temporary file{'s' * (len(files) > 1)} of a killed process, the first is {files[0]}"
+    detail = f"{len(files)} temporary file{'s' * (len(files) > 1)} left by a killed process, such as {files[0]}"
     return [degraded("leftovers", detail, "Nothing to do: the next session removes them; no note is affected.")]
 
 
@@ -103,7 +103,7 @@ def _lock(ws: Workspace) -> list[Diagnosis]:
         holder = holder_of(path)
         by = f"process {holder}" if holder else "another process"
         fix = f"Wait for it, or end it: `kill {holder}`." if holder else "Wait for it to finish."
-        return [degraded("locks", f"{by} holds {path}, so nothing else can write", fix)]
+        return [degraded("locks", f"{by} holds the lock {path}, so nothing else can write", fix)]
     except HomeError as problem:
         return [of_error("locks", problem, CHANGE_HOME)]
 

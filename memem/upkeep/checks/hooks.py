@@ -32,7 +32,7 @@ SLOW_SECONDS = 1.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_CONTEXT_CHARS = 10_000  # Claude Code replaces more by a preview
 RECONNECT = "In Claude Code run `/mcp`, choose memem, then Reconnect: that brings its tools back at once."
-REINSTALL = "Run `claude plugin install memem@memem-marketplace` to install it again."
+REINSTALL = "Run `claude plugin install memem@memem-marketplace` to reinstall it."
 WARM = "Hooks are faster while Claude Code runs memem's server; check with `/mcp` there."
 NOT_STARTED = (126, 127)  # exit codes of a shell that cannot run or find a command
 MAX_SHOWN_CHARS = 300
@@ -196,7 +196,7 @@ def _judge(ws: Workspace, hook: Hook, found: Plugin, run: HookRun) -> Diagnosis:
     if run.code in NOT_STARTED:
         return broken(what, f"could not be started{errors}", REINSTALL)
     if run.code != 0:
-        late = f"did not finish in {hook.seconds:g} s"
+        late = f"did not finish within {hook.seconds:g} s"
         return broken(what, f"{late if run.code is None else f'failed with exit code {run.code}'}{errors}", look)
     if problem := _output_problem(hook.event, run.output):
         return broken(what, f"{problem}: {' '.join(run.output.split())[:MAX_SHOWN_CHARS]}", REINSTALL)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 INSTALL = "Install Claude Code and put `claude` on your PATH, or run `memem config extractor rules`."
 LOG_IN = "Run `claude auth login`, or `memem config extractor rules` to mine without it."
-TRY_IT = "Run `claude --version`; install Claude Code again if it does not answer."
-MAKE_USABLE = "Make it readable and writable for you, and try again."
+TRY_IT = "Run `claude --version`; reinstall Claude Code if it does not answer."
+MAKE_USABLE = "Make it readable and writable, and try again."
 
 
 def check_claude(ws: Workspace, *, wanted: bool) -> list[Diagnosis]:
@@ -28,7 +28,7 @@ def check_claude(ws: Workspace, *, wanted: bool) -> list[Diagnosis]:
         missing = "`claude` is not on the PATH"
         if wanted:
             return [degraded("claude", f"{missing}: mining uses rules, which find less", INSTALL)]
-        return [fine("claude", f"{missing}, and nothing uses it")]
+        return [fine("claude", f"{missing}, but nothing uses it")]
     try:
         # Outside of the home and its state, which may be broken.
         with tempfile.TemporaryDirectory(prefix="memem-") as folder:
@@ -62,7 +62,7 @@ def check_mining(ws: Workspace, state: MiningState) -> list[Diagnosis]:
         try:
             ended = ws.state.children.end_orphans()
             calls = "1 model call" if ended == 1 else f"{ended} model calls"
-            ended_calls = degraded("orphans", f"ended {calls} that had outlived the miner", "Nothing to do.")
+            ended_calls = degraded("orphans", f"stopped {calls} that had outlived the miner", "Nothing to do.")
             found += [ended_calls] if ended else []
         except MememError as problem:
             found.append(of_error("orphans", problem, MAKE_USABLE))

@@ -27,7 +27,7 @@ from memem.vault.opening import replaced_since, require_vault
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-REPAIR_DATABASE = "Make it readable and writable for you, or run `memem index rebuild`."
+REPAIR_DATABASE = "Make it readable and writable, or run `memem index rebuild`."
 MOUNT = "Mount it, or set MEMEM_OBSIDIAN_VAULT to the folder of your vault."
 MAX_SHOWN = 3
 
@@ -43,8 +43,8 @@ def check(ws: Workspace) -> list[Diagnosis]:
         found += _check_index(ws)
     except MememError as problem:
         return [*found, of_error("index", problem, REPAIR_DATABASE)]
-    fix = "Check out the whole project there; correct or forget memories that are wrong by now."
-    found += [degraded("staleness", f"{why}; no memory was marked stale for it", fix) for why in staleness.withheld(ws)]
+    fix = "Check out the whole project there; correct or forget memories that are now wrong."
+    found += [degraded("staleness", f"{why}, so no memory was marked stale", fix) for why in staleness.withheld(ws)]
     found += _check_meaning(ws)
     if error := _last_line(ws.home.encode_log):
         found.append(degraded("background", error, "Run `memem index encode` to try again and see the error."))
@@ -55,7 +55,7 @@ def _check_vault_folder(ws: Workspace) -> Diagnosis:
     vault = ws.settings.vault
     for folder in (ws.store.paths.memories, ws.store.paths.ours):
         if folder.exists() and not is_usable(folder):
-            return broken("vault", f"you cannot write to {folder}", "Make it writable for you.")
+            return broken("vault", f"you cannot write to {folder}", "Check its permissions.")
     if since := replaced_since(ws):
         detail = f"{vault} was replaced by another vault on {since[:16].replace('T', ' ')}"
         return degraded("vault", detail, "If you did not intend this, mount or sync the vault you want.")
@@ -79,7 +79,7 @@ def _check_index(ws: Workspace) -> list[Diagnosis]:
 def _check_meaning(ws: Workspace) -> list[Diagnosis]:
     state = model.model_state(ws)
     if state.encoder == "none":
-        detail = "none, as MEMEM_ENCODER says: memories are found by keywords only"
+        detail = "none (MEMEM_ENCODER): memories are found by keywords only"
         return [degraded("encoder", detail, "Run `memem config encoder minilm` to find them by meaning too.")]
     if state.problem:
         error = of_error("encoder", MememError(state.problem), "Run `memem index model fetch` to download the weights.")
@@ -92,7 +92,7 @@ def _check_meaning(ws: Workspace) -> list[Diagnosis]:
         one = state.unread == 1
         memories = "1 memory is in a script" if one else f"{state.unread:,} memories are in scripts"
         detail = f"{memories} that the model does not know; keywords find {'it' if one else 'them'}"
-        advice = "a multilingual model works by meaning too (docs/configuration.md, Other languages)"
+        advice = "a multilingual model supports search by meaning too (docs/configuration.md, Other languages)"
         found.append(fine("languages", f"{detail}; {advice}"))
     if state.notice:
         fix = "Correct or unset MEMEM_MODEL_DIR; until then memem uses another folder."

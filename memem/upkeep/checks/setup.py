@@ -83,7 +83,7 @@ def _packages(root: Path, prefix: Path) -> list[Diagnosis]:
     if missing:
         return [broken("packages", f"missing: {_listed(missing)}", fix)]
     if differing:
-        return [degraded("packages", f"other versions than tested: {_listed(differing)}", fix)]
+        return [degraded("packages", f"versions that differ from the tested ones: {_listed(differing)}", fix)]
     return [fine("packages", f"{sum(map(bool, installed.values()))} as pinned in {root / LOCK}")]
 
 

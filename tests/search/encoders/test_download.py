@@ -280,7 +280,7 @@ def test_a_later_fetch_resumes_an_earlier_download(places: Places, server: FakeH
 
 def test_a_hub_that_makes_no_progress_is_given_up(places: Places, server: FakeHub) -> None:
     server.cuts = [HALF, HALF]
-    assert f"broke off after {HALF} of {len(MODEL)} bytes (the connection ended)" in complaint(places, server.url)
+    assert f"was interrupted after {HALF} of {len(MODEL)} bytes (the connection ended)" in complaint(places, server.url)
     assert len(server.ranges()) == 2
 
 
@@ -292,7 +292,7 @@ def test_a_hub_that_falls_silent_is_given_up(places: Places, server: FakeHub, mo
 
     monkeypatch.setattr(download, "SILENCE_SECONDS", 0.1)
     server.odd_answers = [fall_silent] * 2
-    assert f"broke off after {HALF} of {len(MODEL)} bytes (timed out)" in complaint(places, server.url)
+    assert f"was interrupted after {HALF} of {len(MODEL)} bytes (timed out)" in complaint(places, server.url)
 
 
 def test_a_hub_that_ignores_ranges_starts_over(places: Places, server: FakeHub) -> None:
@@ -322,7 +322,7 @@ def test_a_response_with_another_range_starts_over(places: Places, server: FakeH
 
 def test_a_hub_that_only_sends_other_ranges_is_given_up(places: Places, server: FakeHub) -> None:
     server.odd_answers = [lambda handler, _: handler.begin(206, {})] * 2
-    assert "answers with a part that was not requested" in complaint(places, server.url)
+    assert "answered with a part that was not requested" in complaint(places, server.url)
 
 
 def test_a_complete_part_needs_no_download(places: Places, server: FakeHub) -> None:
@@ -385,7 +385,7 @@ def test_a_page_without_a_length_is_not_accepted(places: Places, server: FakeHub
         handler.wfile.write(b"<html>Please log in.")
 
     server.odd_answers = [page] * 2
-    assert "broke off after 20 of" in complaint(places, server.url)
+    assert "was interrupted after 20 of" in complaint(places, server.url)
 
 
 def test_an_endless_response_is_read_up_to_the_size_of_the_file(places: Places, server: FakeHub) -> None:

@@ -53,7 +53,7 @@ def test_summaries_become_lessons_and_directives_conventions(tmp_path: Path) -> 
     summary, rule = found["claude-mem session_summaries/1"].memory, found["claude-mem directives/1"].memory
     assert (summary.title, summary.body, summary.paths) == ("Mend the pump", "It needs water.", ("a.py", "b.py"))
     assert (rule.body, rule.kind) == ("Never feed by hand.", "convention")
-    assert found["claude-mem session_summaries/2"].problem == "it says nothing"
+    assert found["claude-mem session_summaries/2"].problem == "it has no text"
 
 
 def test_the_first_version_had_memories_and_overviews(tmp_path: Path) -> None:

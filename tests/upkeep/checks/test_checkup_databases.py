@@ -110,7 +110,7 @@ def test_vectors_that_do_not_say_how_long_they_are_are_damaged(full: Workspace) 
 
 def test_one_that_is_in_use_could_not_be_looked_at(full: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(path: Path, *_: object, **__: object) -> None:
-        raise Busy(f"The state {path} is in use by another memem. Try again in a moment.")
+        raise Busy(f"The state {path} is in use by another memem process. Try again in a moment.")
 
     monkeypatch.setattr(sqlite, "check_integrity", busy)
     assert check(full)["state"].state == DEGRADED

@@ -84,7 +84,7 @@ def test_low_disk_space_is_reported_with_its_folder(used: Workspace, monkeypatch
     vault = used.settings.vault
     monkeypatch.setattr("shutil.disk_usage", lambda place: Usage(1, 1, 150_000_000 if place == vault else 10**12))
     found = check(used)["space"]
-    assert (found.state, found.detail) == (DEGRADED, f"only 150 MB are free on the disk of {vault}")
+    assert (found.state, found.detail) == (DEGRADED, f"only 150 MB free on the disk with {vault}")
 
 
 def test_old_leftovers_of_killed_writers_are_reported(used: Workspace) -> None:
@@ -96,7 +96,7 @@ def test_old_leftovers_of_killed_writers_are_reported(used: Workspace) -> None:
     assert "leftovers" not in check(used)
     for path in left:
         os.utime(path, (now - 7200, now - 7200))
-    assert check(used)["leftovers"].detail == f"2 temporary files of a killed process, the first is {left[0]}"
+    assert check(used)["leftovers"].detail == f"2 temporary files left by a killed process, such as {left[0]}"
     assert all(path.exists() for path in left)
 
 
@@ -126,11 +126,11 @@ def test_held_lock_is_reported_without_a_known_process(used: Workspace, monkeypa
 
 def test_a_file_system_without_locks_is_broken(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, _: float) -> None:
-        raise HomeError(f"{path} cannot be locked: no. MEMEM_DIR can name a folder on a local disk.")
+        raise HomeError(f"{path} cannot be locked: no. Set MEMEM_DIR to a folder on a local disk.")
 
     monkeypatch.setattr(locks, "holding", refuse)
     assert check(used)["locks"].state == BROKEN
-    assert check(used)["locks"].fix == "MEMEM_DIR can name a folder on a local disk."
+    assert check(used)["locks"].fix == "Set MEMEM_DIR to a folder on a local disk."
 
 
 def test_hook_errors_of_the_last_day_are_reported(used: Workspace) -> None:
