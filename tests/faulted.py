@@ -261,9 +261,9 @@ ACTIONS: Mapping[str, Action] = {
     "forget": Action(_notes, lambda ws, known: forget.forget(ws, known["id"]), done="No memory has the id"),
     "purge": Action(_notes, lambda ws, known: purge.purge(ws, known["id"]), done="No memory has the id"),
     "accept": Action(_proposed, lambda ws, known: review.accept(ws, known["id"]), done="No proposal"),
-    "undo an edit": Action(_edited, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
-    "undo a forgetting": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
-    "undo an import": Action(_imported, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
+    "undo an edit": Action(_edited, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
+    "undo a forgetting": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
+    "undo an import": Action(_imported, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
     "curate": Action(_untidy, lambda ws, _: curate.curate(ws, apply=[])),
     "stale": Action(_anchored, lambda ws, known: staleness.check(ws, Path(known["root"]))),
     "pages": Action(

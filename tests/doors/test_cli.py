@@ -69,7 +69,7 @@ def test_save_reads_standard_input(run: Run) -> None:
     done = run("save", "-", "--json", stdin="Café über alles.\n".encode())
     assert done.data["body"] == "Café über alles."
     failed(run("save", "-", stdin=b"\xff\xfe"), "not UTF-8")
-    failed(run("save", "-", stdin=b""), "nothing to remember")
+    failed(run("save", "-", stdin=b""), "nothing to save")
 
 
 def test_save_takes_the_project_of_the_folder(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_every_reading_verb_prints_json(run: Run, saved: str, verb: str) -> None
 
 
 def test_empty_and_huge_texts(run: Run) -> None:
-    failed(run("save", "  "), "nothing to remember")
+    failed(run("save", "  "), "nothing to save")
     failed(run("save", "-", stdin=b"x" * 2_000_000), "at most 100,000")
 
 
@@ -274,7 +274,7 @@ def _refusing(folder: Path, number: int) -> Callable[..., int]:
 def test_a_home_that_cannot_be_used(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MEMEM_DIR", str(tmp_path / "file" / "home"))
-    failed(run("save", "A fact."), "MEMEM_DIR can name another folder")
+    failed(run("save", "A fact."), "Set MEMEM_DIR to use another folder")
 
 
 def test_a_damaged_index_is_set_aside_and_rebuilt(run: Run, saved: str, tmp_path: Path) -> None:

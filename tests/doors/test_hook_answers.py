@@ -215,7 +215,7 @@ def test_an_index_that_cannot_be_used_is_named(filled: Workspace, shop: Path) ->
     filled.close()
     with closing(sqlite3.connect(filled.index_file)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    assert "made by a newer memem" in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
+    assert "written by a newer memem" in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
     with pytest.raises(IndexTooNew):
         answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
 

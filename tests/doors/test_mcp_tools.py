@@ -98,9 +98,17 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "advice"),
     [
-        ("memory_nonsense", {}, "There is no tool 'memory_nonsense'. There are active_memory_slice, memory_search,"),
+        (
+            "memory_nonsense",
+            {},
+            "There is no tool 'memory_nonsense'. Available tools: active_memory_slice, memory_search,",
+        ),
         ("memory_list", {}, "memory_list is offered only with MEMEM_TOOLS=full"),
-        ("memory_search", {"q": "x"}, "memory_search has no argument 'q'. It has query, limit, scope_id, as_of."),
+        (
+            "memory_search",
+            {"q": "x"},
+            "memory_search has no argument 'q'. Its arguments: query, limit, scope_id, as_of.",
+        ),
         ("memory_search", {}, "memory_search needs query: A question"),
         ("memory_search", {"query": "  "}, "memory_search needs query"),
         ("memory_search", {"query": None}, "memory_search needs query"),

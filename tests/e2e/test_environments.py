@@ -38,7 +38,7 @@ def test_unusable_home_is_reported_to_the_user_and_blocks_nothing(
     conversation = machine.says("Look it up.", "--allowedTools", f"{TOOL}memory_search", cwd=project)
     assert conversation.result == "All right."
     assert "a part of the path is a file, not a folder; move it away" in shown_to_user(conversation)
-    assert "MEMEM_DIR can name another folder" in stub.requests[-1].tool_result
+    assert "Set MEMEM_DIR to use another folder" in stub.requests[-1].tool_result
 
 
 def test_missing_vault_is_reported_and_used_again_once_it_returns(

@@ -151,5 +151,5 @@ def test_the_folder_of_the_locks_is_private(folder: Path) -> None:
 
 def test_a_lock_that_cannot_be_made_is_an_error_of_the_home(tmp_path: Path) -> None:
     (tmp_path / "mining").write_text("a file")
-    with pytest.raises(HomeError, match="MEMEM_DIR can name another folder"), miner_slot(tmp_path / "mining", 1):
+    with pytest.raises(HomeError, match="Set MEMEM_DIR to use another folder"), miner_slot(tmp_path / "mining", 1):
         pass

@@ -57,7 +57,7 @@ def test_a_saved_memory_is_a_note_an_event_and_a_hit(ws: Workspace) -> None:
 
 @pytest.mark.parametrize("text", ["", "   \n\t", "\u200b\u2060", "\x00\x1b"])
 def test_nothing_to_remember_is_refused(ws: Workspace, text: str) -> None:
-    with pytest.raises(InputError, match="nothing to remember"):
+    with pytest.raises(InputError, match="nothing to save"):
         save.save(ws, text)
 
 
@@ -221,7 +221,7 @@ def test_an_edit_keeps_a_persons_own_words_even_those_the_gate_would_change(ws: 
 def test_an_edit_passes_the_gate(ws: Workspace) -> None:
     saved = save.save(ws, "Use tabs.")
     assert TOKEN not in write.edit(ws, saved.memory.id, body=f"Use {TOKEN} now.").memory.body
-    with pytest.raises(InputError, match="nothing to remember"):
+    with pytest.raises(InputError, match="nothing to save"):
         write.edit(ws, saved.memory.id, body=" ")
 
 
@@ -533,7 +533,7 @@ def test_a_folder_of_memories_that_becomes_a_link_is_noticed(ws: Workspace, tmp_
 def test_a_writer_that_waits_too_long_says_who_is_in_the_way(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     save.save(ws, "Begin.")
     ws.settings = replace(ws.settings, lock_seconds=0.05)
-    with locks.holding(ws.home.write_lock, 1), pytest.raises(Busy, match="Another memem is writing"):
+    with locks.holding(ws.home.write_lock, 1), pytest.raises(Busy, match="Another memem process is writing"):
         save.save(ws, "Wait.")
 
 

@@ -548,7 +548,7 @@ def test_the_log_shows_what_a_person_called_deleted_and_undo_lifts_it(ws: Worksp
     assert undone.left == (undo.Left(gone.path, undo.NOWHERE),)
     assert stones(ws) == 0
     assert notes_save.save(ws, STATEMENT).outcome == "created"
-    with pytest.raises(InputError, match=r"is undone already\.$"):
+    with pytest.raises(InputError, match=r"was already undone\.$"):
         undo.undo(ws, batch.id)
 
 

@@ -138,7 +138,7 @@ def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(StateTooNew, match=r"made by a newer memem: upgrade memem"):
+    with pytest.raises(StateTooNew, match=r"written by a newer memem: upgrade memem"):
         Contexts(path)
     with pytest.raises(StateTooNew):
         contexts.check(path, thorough=False)
@@ -163,7 +163,7 @@ def held(path: Path, how: str = "IMMEDIATE") -> Iterator[None]:
 def test_whoever_holds_it_is_waited_for_a_moment_only(contexts_file: Contexts, path: Path) -> None:
     with held(path):
         began = time.monotonic()
-        with pytest.raises(Busy, match="in use by another memem"):
+        with pytest.raises(Busy, match="in use by another memem process"):
             contexts_file.add("s1", ["a"], 1)
         assert 0.1 < time.monotonic() - began < 1
         assert contexts_file.shown("s1") == []
@@ -190,7 +190,7 @@ def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
             contexts_file.receipts.last,
             lambda: contexts_file.add("s1", ["a"], 1),
         ):
-            with pytest.raises(Busy, match="in use by another memem"):
+            with pytest.raises(Busy, match="in use by another memem process"):
                 use()
         assert (len(tried), contexts_file.is_current()) == (1, True)
         contexts_file.close()

@@ -114,7 +114,7 @@ def test_a_newer_file_is_refused_and_untouched(path: Path) -> None:
     with pytest.raises(StateUnusable) as refusal:
         State(path, fsync=False)
     assert path.read_bytes() == before
-    assert "made by a newer memem: upgrade memem" in str(refusal.value)
+    assert "written by a newer memem: upgrade memem" in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
 
 
@@ -162,7 +162,7 @@ def test_somebody_who_holds_the_file_for_too_long_is_told_as_busy(
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 1)
     with closing(State(path, fsync=False)) as impatient, state.transaction():
-        with pytest.raises(Busy, match="in use by another memem"):
+        with pytest.raises(Busy, match="in use by another memem process"):
             impatient.queue.mark(ONE, 0)
         with pytest.raises(Busy), impatient.transaction():
             pytest.fail("two wrote at once")

@@ -334,7 +334,7 @@ def test_contexts_of_a_newer_memem_are_reported_unchanged(ws: Workspace, clock: 
     ws.contexts._connection.execute("PRAGMA user_version = 99")
     ws.close()
     before = ws.home.contexts_file.read_bytes()
-    with pytest.raises(MememError, match=r"contexts\.db was made by a newer memem"):
+    with pytest.raises(MememError, match=r"contexts\.db was written by a newer memem"):
         session_start.after_session_start(ws)
     assert ws.home.contexts_file.read_bytes() == before
 
