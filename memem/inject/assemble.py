@@ -91,6 +91,7 @@ def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[TurnHit,
     with suppress(InputError):  # mining is off, or nobody wants sessions indexed
         found = sessions.search(ws, query, limit=MOST_TURNS, project=project)
     texts = fit_budget(
-        [answers.render_turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(EARLIER_TURNS) - 1
+        [answers.render_turn(number, each) for number, each in enumerate(found, 1)],
+        TURNS_BUDGET - len(EARLIER_TURNS) - 1,
     )
     return ("\n".join((EARLIER_TURNS, *texts)) if texts else ""), tuple(found[: len(texts)])
