@@ -8,7 +8,7 @@ import pytest
 
 from memem import serving
 from memem.core.errors import IndexTooNew, NotFound
-from memem.core.surroundings import command_path
+from memem.core.surroundings import Surroundings, command_path
 from memem.core.trust import SAVED
 from memem.doors.cli import output
 from memem.doors.hook import answers
@@ -29,6 +29,7 @@ def in_claude_code(ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     command.parent.mkdir(parents=True)
     command.write_text("#!/bin/sh\n")
     command.chmod(0o755)
+    monkeypatch.setattr(Surroundings, "prefix", command.parents[1])
     monkeypatch.setattr("sys.prefix", str(command.parents[1]))
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("MEMEM_DIR", str(ws.settings.home))
