@@ -98,7 +98,7 @@ def _difference(
         token.kind == NAME or token.raw[:1].isupper() for token in (*old, *new)
     ):
         return Difference("name", one, two) if NUMBER not in kinds else None
-    is_value = previous is not None and previous.key == "be"
+    is_value = previous is not None and (previous.key == "be" or previous.key in words("choices"))
     return Difference("value", one, two) if alone and is_value and len(old) == len(new) == 1 else None
 
 

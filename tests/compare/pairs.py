@@ -22,6 +22,21 @@ def _pairs(kind: str, relation: str, *pairs: tuple[str, str], replaces: bool = F
 
 PAIRS: tuple[Labelled, ...] = (
     *_pairs(
+        "choice",
+        CHANGED,
+        ("Use tabs for indentation.", "Use spaces for indentation."),
+        ("We use single quotes in TypeScript.", "We use double quotes in TypeScript."),
+        ("Run tests with pytest.", "Run tests with unittest."),
+        ("Log at debug level in production.", "Log at info level in production."),
+    ),
+    *_pairs(
+        "choice for another thing",
+        OTHER,
+        ("Use Postgres for orders.", "Use Postgres for invoices."),
+        ("Use pytest for unit tests.", "Use playwright for browser tests."),
+        ("Lint with ruff.", "Type-check with mypy."),
+    ),
+    *_pairs(
         "duplicate",
         SAME,
         (
@@ -746,7 +761,6 @@ PAIRS: tuple[Labelled, ...] = (
         ("We use npm.", "Use pnpm, not npm."),
         ("Die Vorschau ist an.", "Die Vorschau ist aus."),
         ("Tests are run in parallel.", "Tests are run sequentially."),
-        ("Use tabs for indentation.", "Use spaces for indentation."),
         ("Times are stored in UTC.", "Times are stored in local time."),
     ),
 )
