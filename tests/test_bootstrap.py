@@ -348,7 +348,7 @@ def test_failed_update_that_removed_a_package_is_rebuilt(equipped: Project, name
     equipped.uv(f'rm "{packages(equipped)}/{name}.py"; exit 2')
     call = equipped.run("demo")
     assert call.code == 1
-    assert "stays as it was" not in call.stderr
+    assert "was not changed" not in call.stderr
     equipped.uv()
     assert "being set up" in str(equipped.launch(*START).shown["systemMessage"])
     equipped.wait_for_set_up()
@@ -483,7 +483,7 @@ def test_environment_of_someone_else_is_left_alone(project: Project) -> None:
     theirs.write_text("theirs", encoding="utf-8")
     call = project.run("demo")
     assert call.code == 1
-    assert "was not made by memem" in call.stderr
+    assert "was not created by memem" in call.stderr
     assert sorted(project.venv.rglob("*")) == [theirs.parent, theirs]
     assert theirs.read_text(encoding="utf-8") == "theirs"
 
@@ -607,7 +607,7 @@ def test_message_to_a_script_is_still_shown_to_the_user(project: Project, entryp
     (project.venv / "theirs").mkdir(parents=True)
     for _ in range(2):
         printed = project.launch(*START, CLAUDE_CODE_ENTRYPOINT=entrypoint).shown["systemMessage"]
-        assert "was not made by memem" in str(printed)
+        assert "was not created by memem" in str(printed)
         assert project.launch(*PROMPT, CLAUDE_CODE_ENTRYPOINT=entrypoint) == Call(0, "", "")
     assert project.launch(*START, CLAUDE_CODE_ENTRYPOINT="cli").shown["systemMessage"] == printed
     assert project.launch(*START, CLAUDE_CODE_ENTRYPOINT="cli") == Call(0, "", "")
@@ -668,7 +668,7 @@ def test_failed_set_up_is_reported_once_with_its_reason_and_retried_when_the_cau
     reason = "the package index cannot be reached. Check the network connection and the proxy settings (HTTPS_PROXY)."
     assert (project.ours / "failed").read_text() == f"{reason}\n"
     message = project.launch(*PROMPT).shown["systemMessage"]
-    assert str(message).startswith(f"memem could not be set up: {reason} It tries again by itself")
+    assert str(message).startswith(f"memem could not be set up: {reason} memem retries automatically")
     assert project.launch(*PROMPT) == project.launch(*START) == Call(0, "", "")
     project.forget_when_it_failed()
     project.launch(*PROMPT)
@@ -761,7 +761,7 @@ def test_killed_background_set_up_is_restarted_and_reported_again(project: Proje
 
 def test_foreign_environment_is_reported_to_the_user_of_the_plugin(project: Project) -> None:
     (project.venv / "theirs").mkdir(parents=True)
-    assert "was not made by memem" in str(project.launch(*START).shown["systemMessage"])
+    assert "was not created by memem" in str(project.launch(*START).shown["systemMessage"])
     assert list(project.venv.iterdir()) == [project.venv / "theirs"]
 
 

@@ -102,7 +102,7 @@ def test_server_survives_a_moved_plugin_folder(project: Project, tmp_path: Path)
     (project.venv / "theirs").mkdir(parents=True)  # so that no set-up is running there
     server = project.serve()
     server.client.begin()
-    told = "was not made by memem"  # by the set-up that the server begins, which would make the folder again
+    told = "was not created by memem"  # by the set-up that the server begins, which would make the folder again
     wait_until(lambda: told in server.client.call("memory_search", query="x")[0], "the set-up does not end")
     project.root.rename(tmp_path / "moved")
     try:
@@ -134,7 +134,7 @@ def test_server_reports_a_foreign_environment(project: Project) -> None:
     server = project.serve()
     server.client.begin()
     text, is_error = server.client.call("memory_search", query="x")
-    assert (is_error, "was not made by memem" in text) == (True, True)
+    assert (is_error, "was not created by memem" in text) == (True, True)
     hang_up(server)
     assert list(project.venv.iterdir()) == [project.venv / "theirs"]
 

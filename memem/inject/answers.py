@@ -101,9 +101,9 @@ def render_audit(audit: Audit, most: int) -> str:
     shape = f"{stats.orphans:,} orphans, {stats.clusters:,} clusters, the largest of {stats.largest:,}"
     made = f"{stats.edges:,} edges between {stats.memories:,} memories, found by {line(stats.by)}"
     texts = [
-        f"{made}: {_counts(stats.kinds)}. {shape}; {stats.mean:g} edges for each, at most {stats.most:,}.",
+        f"{made}: {_counts(stats.kinds)}. {shape}; {stats.mean:g} edges per memory, at most {stats.most:,}.",
         *(["(Notes changed since; memory_graph_rebuild updates the graph.)"] if stats.behind else []),
-        f"Out of order: {_counts(audit.counts)}.",
+        f"Problems: {_counts(audit.counts)}.",
     ]
     for problem in audit.counts:
         some = [flaw for flaw in audit.flaws if flaw.problem == problem]

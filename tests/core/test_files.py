@@ -317,11 +317,11 @@ def test_a_folder_that_is_closed_already_is_left_as_it_is(tmp_path: Path) -> Non
         (errno.ENOSPC, "the disk is full", "free some space"),
         (errno.EDQUOT, "quota", "free some space"),
         (errno.EROFS, "read-only", "mount it writable"),
-        (errno.EACCES, "permission denied", "make it writable"),
-        (errno.EPERM, "not permitted", "make it writable"),
-        (errno.ENAMETOOLONG, "too long", "use a shorter"),
+        (errno.EACCES, "permission denied", "check its permissions"),
+        (errno.EPERM, "not permitted", "check its permissions"),
+        (errno.ENAMETOOLONG, "too long", "a shorter path"),
         (errno.ENOTDIR, "not a folder", ""),
-        (errno.EIO, "the disk reports an error", "check it"),
+        (errno.EIO, "the disk reported an error", "check the disk"),
     ],
 )
 def test_common_error_is_explained_with_advice(code: int, what: str, advice: str) -> None:

@@ -31,7 +31,7 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
     assert done.code == 0
     headings = [line for line in done.out.splitlines() if line.endswith(")") and not line.startswith(" ")]
     assert headings == [
-        "Notes that say the same and can be merged (1)",
+        "Notes that say the same thing and can be merged (1)",
         "Notes that say several things and can be split (1)",
         "Notes that were never used and can be archived (1)",
         "Your own notes, which memem does not change (1)",

@@ -547,7 +547,7 @@ def test_status_says_that_mining_has_lost_its_state(run: Run, home: Home) -> Non
     run("mining", "on")
     for left in home.state.glob("state.db*"):
         left.unlink()
-    assert "Mining is off: the state that it was switched on with is gone" in run("status").out
+    assert "Mining is off: the state database that recorded it as on is gone" in run("status").out
     run("mining", "on")
     assert "is gone" not in run("status").out
 

@@ -57,7 +57,7 @@ def test_importing_only_tombstones_is_reported_and_undoable(run: Run, tmp_path: 
     assert "memem undo" in done.err
     assert run("undo", "--dry-run").out.endswith("0 left unchanged, 1 tombstone reverted.\n")
     undone = run("undo")
-    assert undone.out.endswith("is undone: 0 restored, 0 removed, 0 left unchanged, 1 tombstone reverted.\n")
+    assert undone.out.endswith("was undone: 0 restored, 0 removed, 0 left unchanged, 1 tombstone reverted.\n")
     assert "reverts this" in undone.err
 
 

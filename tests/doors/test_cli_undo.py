@@ -81,7 +81,7 @@ def test_undo_reports_its_result_and_how_to_revert_it(run: Run) -> None:
     assert done.code == 0
     removed, summary = done.out.splitlines()
     assert removed.startswith("removed  memories/sleep-")
-    assert re.fullmatch(r"Batch [0-9a-f]{8} \(save\) is undone: 0 restored, 1 removed, 0 left unchanged\.", summary)
+    assert re.fullmatch(r"Batch [0-9a-f]{8} \(save\) was undone: 0 restored, 1 removed, 0 left unchanged\.", summary)
     assert titles(run) == set()
     again = re.findall(r"memem undo ([0-9a-f]{8})", done.err)[0]
     assert run("undo", again).out.startswith("restored memories/sleep-")

@@ -120,7 +120,7 @@ def test_a_stopped_one_has_closed_its_workspace(ws: Workspace) -> None:
 def test_a_stopped_one_works_no_more(ws: Workspace) -> None:
     shared = SharedWorkspace(ws.twin)
     shared.stop()
-    with pytest.raises(Busy, match="ending"):
+    with pytest.raises(Busy, match="shutting down"):
         shared.do(lambda own: own.actor)
 
 

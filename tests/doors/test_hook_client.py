@@ -259,7 +259,7 @@ def test_a_hook_that_gets_stuck_ends_itself(ws: Workspace, environ: dict[str, st
         before="SECONDS = {event: 0.05 for event in SECONDS}\n_read = lambda _: os.read(os.pipe()[0], 1)",
     )
     assert (called.returncode, called.stdout) == (0, b"")
-    assert "UserPromptSubmit: not done within 0.05 s" in log(ws)
+    assert "UserPromptSubmit: not finished within 0.05 s" in log(ws)
 
 
 def test_a_stuck_disk_does_not_keep_the_hooks_streams_open(house: Workspace, environ: dict[str, str]) -> None:

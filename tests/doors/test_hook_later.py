@@ -109,7 +109,7 @@ def test_an_event_that_names_no_transcript_is_refused_once_mining_is_on(
 ) -> None:
     command.work(miner, event, envelope)
     consent.opt_in(miner)
-    with pytest.raises(InputError, match="names no transcript"):
+    with pytest.raises(InputError, match="does not name a transcript"):
         command.work(miner, event, envelope)
 
 

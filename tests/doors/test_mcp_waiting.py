@@ -81,7 +81,9 @@ def test_a_failure_is_answered_at_once_with_its_reason(place: Place) -> None:
     place.thread.start()
     text, is_error = place.client.call("memory_list")
     assert is_error
-    assert text.startswith("memem could not be set up: the disk is full. Free about 500 MB. It tries again by itself")
+    assert text.startswith(
+        "memem could not be set up: the disk is full. Free about 500 MB. memem retries automatically"
+    )
 
 
 def test_a_failure_that_left_no_reason_names_the_usual_one(place: Place) -> None:
@@ -93,7 +95,7 @@ def test_a_failed_start_of_the_set_up_gives_its_reason(place: Place) -> None:
     place.script("echo 'the folder is not ours.'")
     place.thread.start()
     text, _ = place.client.call("memory_list")
-    assert text.startswith("memem could not be set up: the folder is not ours. It tries again")
+    assert text.startswith("memem could not be set up: the folder is not ours. memem retries")
 
 
 def test_a_machine_without_bash_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

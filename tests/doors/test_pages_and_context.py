@@ -84,7 +84,7 @@ def test_the_tool_shows_the_context_quoted_and_notes_what_it_showed(ask: Ask, ws
 def test_the_tool_says_when_nothing_is_known(ask: Ask) -> None:
     assert (
         ask(query="zebras", project="blog")
-        == "No memories of blog fit; memory_search with scope_id `all` searches every project."
+        == "No memories of blog match; memory_search with scope_id `all` searches every project."
     )
 
 

@@ -71,7 +71,7 @@ def test_how_near_a_memory_is_in_meaning_has_a_word_and_a_number() -> None:
     assert [line.partition("It is ")[2] for line in near] == [
         "close in meaning (0.62).",
         "fairly close in meaning (0.41).",
-        "far in meaning (0.10).",
+        "distant in meaning (0.10).",
     ]
 
 

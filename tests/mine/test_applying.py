@@ -536,7 +536,7 @@ def test_a_secret_is_not_cut_in_half_with_the_title(ws: Workspace) -> None:
 def test_operation_with_only_a_secret_is_refused_others_are_applied(ws: Workspace) -> None:
     done = mine_apply.apply_all(ws, chunk_of(), [replace(ADD, content=TOKEN, title=TOKEN), ADD])
     assert [each.outcome for each in done] == ["refused", "added"]
-    assert "nothing but a secret" in done[0].reason
+    assert "only a secret" in done[0].reason
     assert TOKEN not in done[0].title
 
 
@@ -729,7 +729,7 @@ def test_a_note_that_was_forgotten_meanwhile_stays_forgotten(ws: Workspace, mine
     before = snapshot(ws)
     again = apply(ws, change(old, op), knowing(old))
     assert again.outcome == "refused"
-    assert again.reason.startswith("it was forgotten")
+    assert again.reason.startswith("it has been forgotten")
     assert snapshot(ws) == before
 
 

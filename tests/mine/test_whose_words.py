@@ -138,7 +138,7 @@ def test_imported_note_is_not_a_persons_and_not_pinned(ws: Workspace, tmp_path: 
 def test_model_cannot_pin_or_write_as_a_person(ws: Workspace) -> None:
     given = {"content": RULE, "layer": 0, "tags": ["identity", "convention"]}
     said = tools.call(ws, "memory_save", given, cwd=Path("/srv/shop"), session="s")
-    assert "only the user pins" in str(said)
+    assert "only the user can pin" in str(said)
     (entry,) = find.list_memories(ws)
     assert (entry.memory.author, entry.memory.layer, entry.memory.kind) == ("model", 1, "convention")
 

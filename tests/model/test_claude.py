@@ -344,7 +344,7 @@ def test_a_folder_with_instructions_is_not_asked_from(call: Call, name: str) -> 
 
 def test_uncreatable_folder_is_reported(call: Call) -> None:
     call.folder.parent.write_text("a file")
-    with pytest.raises(HomeError, match="Cannot ask claude from"):
+    with pytest.raises(HomeError, match="Cannot run claude in"):
         call.ask()
 
 

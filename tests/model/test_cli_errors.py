@@ -193,8 +193,8 @@ def test_a_refusal_that_counts_as_done_is_one_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("result", "code", "expected"),
     [
-        (failed("Prompt is too long · the request is ~250000 tokens (limit 200000)", 400), 1, "too much for one call"),
-        (failed("API Error: Claude's response exceeded the 128000 output token maximum."), 1, "too much for one call"),
+        (failed("Prompt is too long · the request is ~250000 tokens (limit 200000)", 400), 1, "too long for one call"),
+        (failed("API Error: Claude's response exceeded the 128000 output token maximum."), 1, "too long for one call"),
         (failed("There's an issue with the selected model (claude-x).", 404), 1, "the selected model"),
         (failed("", subtype="error_max_turns", is_error=False), 0, "with an error (error_max_turns)"),
         (failed("", 7), 0, "with an error (success)"),

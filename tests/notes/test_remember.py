@@ -71,8 +71,8 @@ def test_a_text_of_two_megabytes_is_refused(ws: Workspace) -> None:
     ("options", "complaint"),
     [
         ({"kind": "idea"}, "no kind 'idea'"),
-        ({"layer": 4}, "layer is 0"),
-        ({"importance": 6}, "importance is"),
+        ({"layer": 4}, "layer must be 0"),
+        ({"importance": 6}, "importance must be"),
         ({"title": "x" * 301}, "title has 301"),
         ({"tags": ("x" * 301,)}, "too long tags"),
         ({"keys": ("x",) * 51}, "Too many"),
@@ -94,7 +94,7 @@ def test_secrets_are_taken_out_of_every_field(ws: Workspace) -> None:
 
 
 def test_a_text_that_is_only_a_secret_is_refused(ws: Workspace) -> None:
-    with pytest.raises(SecretOnly, match="nothing but a secret"):
+    with pytest.raises(SecretOnly, match="only a secret"):
         save.save(ws, TOKEN)
 
 
@@ -376,7 +376,7 @@ def test_a_note_is_not_edited_out_of_recall(ws: Workspace, memories: Path) -> No
     save.save(ws, "Begin.")
     (memories / "long.md").write_text("---\nid: longlong\n---\n" + "x" * 999_950)
     refresh.refresh(ws)
-    with pytest.raises(RewriteRefused, match="would grow over 1000 KB"):
+    with pytest.raises(RewriteRefused, match="would exceed 1000 KB"):
         write.edit(ws, "longlong", title="A title that is one too many for this note")
 
 

@@ -208,7 +208,7 @@ class Home(RuleBasedStateMachine):
                 self.ws, said, title=f"Note {self.count}", project="shop", trust=trust, session="said", **more
             )
         except Forgotten as problem:
-            assert any(why in str(problem) for why in ("nothing was saved", "forgotten", "missed", "deleted by hand"))
+            assert any(why in str(problem) for why in ("nothing was saved", "forgotten", "missing", "deleted by hand"))
             outcome = "refused"
         else:
             outcome = written.outcome

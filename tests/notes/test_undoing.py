@@ -468,7 +468,7 @@ def test_a_redone_batch_can_be_undone_without_naming_it(ws: Workspace, saved: Wr
 
 def test_an_undone_batch_says_what_brings_it_back(ws: Workspace, saved: Written) -> None:
     undone = undo.undo(ws)
-    with pytest.raises(InputError, match=f"undone already. `memem undo {undone.undo}` brings it back"):
+    with pytest.raises(InputError, match=f"already undone. `memem undo {undone.undo}` reapplies it"):
         undo.undo(ws, undone.batch)
 
 
@@ -596,7 +596,7 @@ def test_the_log_says_what_of_a_batch_cannot_be_undone(ws: Workspace, saved: Wri
         save.save(ws, SEAL)
     _empty_undo_store(ws)
     assert batch(ws).undoable
-    assert batch(ws).because.startswith("1 of 2 notes: what it was is no longer kept")
+    assert batch(ws).because.startswith("1 of 2 notes: its earlier version is no longer kept")
 
 
 def test_the_log_shows_as_many_as_are_asked_for(ws: Workspace) -> None:
@@ -641,7 +641,7 @@ def test_an_event_from_before_there_were_batches_can_be_undone(ws: Workspace, sa
     old = batch(ws)
     assert (old.what, len(old.id)) == ("save", 8)
     assert undo.undo(ws, old.id).removed == (saved.path,)
-    with pytest.raises(InputError, match="undone already"):
+    with pytest.raises(InputError, match="already undone"):
         undo.undo(ws, old.id)
 
 

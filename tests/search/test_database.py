@@ -220,7 +220,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_of_the_home(path: Path, monkey
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(files, "make_private_folder", refuse)
-    with pytest.raises(HomeError, match="make it writable"):
+    with pytest.raises(HomeError, match="check its permissions"):
         database.connect(path, MIGRATIONS)
 
 
@@ -239,8 +239,8 @@ def test_a_folder_in_the_place_of_the_file_is_set_aside(path: Path) -> None:
         (sqlite3.SQLITE_LOCKED, Busy, "Try again"),
         (sqlite3.SQLITE_FULL, HomeError, "Free some space"),
         (sqlite3.SQLITE_IOERR_WRITE, HomeError, "Free some space"),
-        (sqlite3.SQLITE_READONLY_DIRECTORY, HomeError, "writable"),
-        (sqlite3.SQLITE_CANTOPEN, HomeError, "writable"),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, HomeError, "permissions"),
+        (sqlite3.SQLITE_CANTOPEN, HomeError, "permissions"),
         (sqlite3.SQLITE_CORRUPT, IndexDamaged, "memem index rebuild"),
         (sqlite3.SQLITE_ERROR, IndexDamaged, "memem index rebuild"),
     ],

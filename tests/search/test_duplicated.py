@@ -142,8 +142,8 @@ def test_merge_conflict_markers_are_reported(ws: Workspace, saved: Written) -> N
     text = note.read_text()
     note.write_text(text.replace(FACT, f"<<<<<<< HEAD\n{FACT}\n=======\n{OTHER}\n>>>>>>> laptop"))
     refresh.refresh(ws)
-    assert "could not finish" in of(ws, note)[0].problem
+    assert "unfinished git merge" in of(ws, note)[0].problem
     note.write_text(text.replace("project: zoo", "<<<<<<< HEAD\nproject: zoo\n=======\nproject: sea\n>>>>>>> laptop"))
     refresh.refresh(ws)
     assert statements(ws) == []
-    assert "could not finish" in of(ws, note)[0].problem
+    assert "unfinished git merge" in of(ws, note)[0].problem

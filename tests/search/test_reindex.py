@@ -202,7 +202,7 @@ def test_a_few_bytes_that_stand_for_billions_are_unreadable(ws: Workspace, saved
     refresh.refresh(ws)
     assert search_titles(ws, "deploy") == [saved.memory.id]
     (row,) = ws.index.rows("problem IS NOT NULL")
-    assert "holds too much" in row.problem
+    assert "too large" in row.problem
 
 
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(
@@ -308,7 +308,7 @@ def test_an_index_of_a_newer_memem_gives_advice_that_works(ws: Workspace, saved:
     with sqlite3.connect(ws.index_file) as connection:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
-    with pytest.raises(IndexTooNew, match=r"upgrade memem.*Run `memem index rebuild`"):
+    with pytest.raises(IndexTooNew, match=r"Upgrade memem.*Run `memem index rebuild`"):
         refresh.refresh(ws)
     rebuild.rebuild(ws)
     assert search_titles(ws, "deploy") == [saved.memory.id]

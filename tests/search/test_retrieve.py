@@ -65,9 +65,9 @@ def test_an_empty_query_is_refused(shop: Workspace, query: str) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, 1001])
 def test_a_limit_out_of_range_is_refused(shop: Workspace, limit: int) -> None:
-    with pytest.raises(InputError, match="limit is a number"):
+    with pytest.raises(InputError, match="limit must be a number"):
         find.search(shop, "cart", limit=limit)
-    with pytest.raises(InputError, match="limit is a number"):
+    with pytest.raises(InputError, match="limit must be a number"):
         find.list_memories(shop, limit=limit)
 
 

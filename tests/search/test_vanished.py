@@ -530,7 +530,7 @@ def test_a_refusal_of_what_was_deleted_by_hand_says_so(ws: Workspace, note: Path
     with pytest.raises(Forgotten) as refused:
         notes_save.save(ws, STATEMENT)
     assert str(refused.value) == (
-        "Not kept: its note was deleted by hand on 2026-03-01. `memem save --anyway` saves it regardless."
+        "Not saved: its note was deleted by hand on 2026-03-01. `memem save --anyway` saves it regardless."
     )
 
 

@@ -138,7 +138,7 @@ def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(StateTooNew, match=r"written by a newer memem: upgrade memem"):
+    with pytest.raises(StateTooNew, match=r"written by a newer memem\. Upgrade memem"):
         Contexts(path)
     with pytest.raises(StateTooNew):
         contexts.check(path, thorough=False)

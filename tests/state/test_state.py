@@ -114,7 +114,7 @@ def test_a_newer_file_is_refused_and_untouched(path: Path) -> None:
     with pytest.raises(StateUnusable) as refusal:
         State(path, fsync=False)
     assert path.read_bytes() == before
-    assert "written by a newer memem: upgrade memem" in str(refusal.value)
+    assert "written by a newer memem. Upgrade memem" in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
 
 

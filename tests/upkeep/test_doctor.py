@@ -105,7 +105,7 @@ def test_unexpected_error_is_a_result_and_other_checks_run(well: Workspace, monk
     [
         (
             PermissionError(errno.EACCES, "no", "/srv/x"),
-            "cannot use /srv/x: permission denied; make it writable for you",
+            "cannot use /srv/x: permission denied; check its permissions",
         ),
         (HomeError("The home is gone. Bring it back."), "The home is gone."),
         (HomeError("The home is gone"), "The home is gone"),
@@ -342,7 +342,7 @@ def test_a_call_that_outlived_its_miner_is_ended(ws: Workspace) -> None:
     ws.state.children.add(left.pid, processes.read_start_time(left.pid) or "")
     with closing(sqlite3.connect(ws.home.state_file)) as connection, connection:
         connection.execute("UPDATE children SET miner_started = 'another one'")
-    assert detail(ws, "orphans").startswith("ended 1 model call")
+    assert detail(ws, "orphans").startswith("stopped 1 model call")
     assert left.wait(timeout=10) != 0
 
 

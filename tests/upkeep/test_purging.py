@@ -141,7 +141,7 @@ def test_a_forgotten_one_is_purged_just_so(ws: Workspace, session: Transcript) -
     forget.forget(ws, ID)
     purge(ws, ID[:8])
     assert holding(ws) == []
-    with pytest.raises(NotFound, match="nor in the undo store"):
+    with pytest.raises(NotFound, match="or in the undo store"):
         purge(ws, ID)
 
 

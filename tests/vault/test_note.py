@@ -247,7 +247,7 @@ def test_properties_are_text_until_our_schema_types_them() -> None:
     ("text", "complaint"),
     [
         ("---\ntitle: a: b\n---\nx", "not YAML"),
-        ("---\ntitle: x\n", "not closed"),
+        ("---\ntitle: x\n", "no closing line"),
         ("---\nid: ../../x\n---\nx", "'id'"),
         ("---\nimportance: hig\n---\nx", "'importance'"),
         ("---\nlayer: 9\n---\nx", "'layer'"),

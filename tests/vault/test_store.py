@@ -104,7 +104,7 @@ def test_a_created_note_is_readable_and_complete(store: Store) -> None:
 def test_creating_onto_an_existing_file_refuses(store: Store) -> None:
     note, _ = store.create(MEMORY)
     store.absolute(note.path).write_text("mine")
-    with pytest.raises(NoteChanged, match="exists already"):
+    with pytest.raises(NoteChanged, match="already exists"):
         store.create(MEMORY)
     assert store.absolute(note.path).read_text() == "mine"
 

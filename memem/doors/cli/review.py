@@ -15,7 +15,7 @@ from memem.upkeep.curate import Curated, Suggestion
 from memem.workspace import Workspace
 
 _HEADINGS = {
-    "merge": "Notes that say the same and can be merged",
+    "merge": "Notes that say the same thing and can be merged",
     "split": "Notes that say several things and can be split",
     "archive": "Notes that were never used and can be archived",
 }

@@ -255,7 +255,7 @@ def test_an_invalid_endpoint_is_reported(places: Places, endpoint: str) -> None:
 
 def test_a_file_missing_on_the_hub_is_reported(places: Places, server: FakeHub) -> None:
     del server.content["vocab.txt"]
-    assert "/vocab.txt answers 404 Not Found" in complaint(places, server.url)
+    assert "/vocab.txt answered 404 Not Found" in complaint(places, server.url)
 
 
 # --- continued ----------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def test_a_download_resumes_after_a_cut_connection(places: Places, server: FakeH
 def test_a_later_fetch_resumes_an_earlier_download(places: Places, server: FakeHub) -> None:
     server.cuts = [HALF]
     server.odd_answers = [HubHandler.serve, lambda handler, _: handler.begin(503, {})]
-    assert "answers 503 Service Unavailable" in complaint(places, server.url)
+    assert "answered 503 Service Unavailable" in complaint(places, server.url)
     server.requests.clear()
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
@@ -455,7 +455,7 @@ def test_the_last_line_of_a_failing_installer_is_reported(places: Places, nowher
 
 
 def test_the_exit_code_of_a_silent_installer_is_reported(places: Places, nowhere: str) -> None:
-    assert "it ended with 3" in complaint(places, nowhere, running("raise SystemExit(3)"))
+    assert "it failed with exit code 3" in complaint(places, nowhere, running("raise SystemExit(3)"))
 
 
 def test_a_hanging_installer_is_killed(places: Places, nowhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -553,13 +553,13 @@ def test_a_file_that_cannot_be_synced_is_not_installed(
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fail)
-    assert "the disk reports an error" in complaint(places, server.url)
+    assert "the disk reported an error" in complaint(places, server.url)
     assert list(stored_files(places)) == ["vocab.txt.part"]
 
 
 def test_an_unwritable_home_is_reported(places: Places, server: FakeHub) -> None:
     places.models.parent.touch()
-    assert "a part of the path is a file" in complaint(places, server.url)
+    assert "part of the path is a file" in complaint(places, server.url)
 
 
 def test_a_folder_in_place_of_a_weights_file_is_reported(places: Places, server: FakeHub) -> None:

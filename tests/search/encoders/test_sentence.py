@@ -114,7 +114,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 @pytest.mark.parametrize("missing", ["torch", "sentence_transformers"])
 def test_a_missing_library_gives_install_advice(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ModelError, match="Install memem's extra of that name, or set MEMEM_ENCODER=minilm") as raised:
+    with pytest.raises(
+        ModelError, match="Install memem's sentence-transformers extra, or set MEMEM_ENCODER=minilm"
+    ) as raised:
         SentenceEncoder("somebody/model")
     assert "\n" not in str(raised.value)
 

@@ -225,7 +225,7 @@ def test_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     TurnIndex(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(IndexTooNew, match="upgrade memem"):
+    with pytest.raises(IndexTooNew, match="Upgrade memem"):
         TurnIndex(path)
 
 

@@ -74,7 +74,7 @@ def test_contexts_of_a_newer_memem_are_reported(full: Workspace, look: Callable[
     with closing(sqlite3.connect(full.home.contexts_file)) as connection:
         connection.execute("PRAGMA user_version = 99")
     (found,) = [each for each in look(full) if each.what == "contexts"]
-    assert (found.state, "upgrade memem" in f"{found.detail} {found.fix}") == (BROKEN, True)
+    assert (found.state, "Upgrade memem" in f"{found.detail} {found.fix}") == (BROKEN, True)
 
 
 def test_words_that_do_not_belong_to_the_notes_are_damage(full: Workspace) -> None:

@@ -169,7 +169,7 @@ def test_slow_hook_is_reported(ws: Workspace, root: Path) -> None:
 
 def test_a_hook_that_does_not_end_is_ended_when_its_time_is_up(ws: Workspace, root: Path, tmp_path: Path) -> None:
     found = judged(ws, root, "Stop", f'echo $$ > "{tmp_path}/pid"; echo begun; sleep 60', timeout=0.5)
-    assert (found.state, found.detail) == (BROKEN, "did not finish in 0.5 s")
+    assert (found.state, found.detail) == (BROKEN, "did not finish within 0.5 s")
     assert ends(int((tmp_path / "pid").read_text()))
 
 
@@ -189,7 +189,7 @@ def test_hook_that_leaves_its_output_open_times_out(
     )
     script = f"{sys.executable} -IS -c {shlex.quote(code)}; while [ ! -s '{tmp_path}/child' ]; do :; done"
     found = judged(ws, root, "Stop", script, timeout=2)
-    assert (found.state, found.detail) == (BROKEN, "did not finish in 2 s")
+    assert (found.state, found.detail) == (BROKEN, "did not finish within 2 s")
     assert child()
 
 
