@@ -30,7 +30,7 @@ FIXTURE = Path(__file__).parent / "fixtures" / "home-0.8"
 ANSWERS = json.loads((FIXTURE / "answers.json").read_text(encoding="utf-8"))
 TOKEN_PROMPT = "How are access tokens signed, with RS256?"
 PROJECT = "shop"
-PROSE = ("advice", "meaning", "problem")
+PROSE = ("advice", "meaning", "problem", "words")
 REMOVED_SETTINGS = ("redact_before_model",)
 READ_NOTES = "SELECT row, path, digest FROM notes WHERE digest <> '' ORDER BY row"
 """Notes that cannot be read have no digest, and are tried again each time their stamp changes."""
@@ -165,7 +165,7 @@ def test_a_command_answers_as_0_8_did(old: OldHome, number: int) -> None:
 
 def find_differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
     """List differences from the recorded answer; additional keys and other words in prose are allowed."""
-    if place.rpartition(".")[2] in PROSE and isinstance(found, str):
+    if place.rpartition(".")[2].partition("[")[0] in PROSE and isinstance(found, str):
         if bool(expected) != bool(found):
             yield f"{place}: {found!r} instead of {expected!r}"
     elif isinstance(expected, dict) and isinstance(found, dict):

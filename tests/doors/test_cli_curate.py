@@ -36,7 +36,7 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
         "Notes that were never used and can be archived (1)",
         "Your own notes, which memem does not change (1)",
     ]
-    assert "00000001 (The search service listens on port 9200) says nothing that is not in 00000002" in done.out
+    assert "00000001 (The search service listens on port 9200) adds nothing to 00000002" in done.out
     assert "00000003 (Tax is rounded) was never used in 50 prompts" in done.out
     assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
     assert "00000005 stays; 00000004 is superseded by it (left to you: 00000004 is yours)." in done.out
