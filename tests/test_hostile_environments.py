@@ -561,7 +561,7 @@ def test_without_weights_or_a_network_keywords_are_used_and_this_is_reported(mac
 @pytest.mark.slow(keep=1)
 def test_choosing_no_encoder_is_not_a_problem(machine: Machine) -> None:
     assert "Recall" not in machine.hook("SessionStart").context
-    assert "keywords only, as MEMEM_ENCODER says" in machine.memem("status")
+    assert "keywords only (MEMEM_ENCODER is none)" in machine.memem("status")
 
 
 def test_an_invalid_setting_is_named_everywhere(machine: Machine) -> None:
