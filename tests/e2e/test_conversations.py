@@ -78,7 +78,7 @@ def test_mining_is_switched_on_and_off_by_its_command(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     for argument, switch in (("", "on"), ("off", "off")):
-        line = f'CLAUDE_PLUGIN_DATA="{machine.data}" "{plugin}/hooks/memem" mining {switch}'
+        line = f'CLAUDE_PLUGIN_DATA="{machine.data}" "{plugin}/hooks/memem" mine {switch}'
         stub.answers(
             lambda request: "memem-mine" in request.last_message, tool_use("Bash", command=line, description="x")
         )
@@ -165,6 +165,6 @@ def test_decision_is_explained_and_use_counts(machine: Machine, stub: ModelStub,
     assert [item["id"] for item in decision["receipt"]["items"] if item["shown"]] == [saved["id"]]
     assert decision["receipt"]["session"] == conversation.session
     (shown,) = json.loads(machine.memem(plugin, "why", saved["id"], "--json", cwd=project))["memory"]["injections"]
-    assert shown["used"] == "its id stands in the answer"
+    assert shown["used"] == "its id is in the answer"
     assert not (machine.memem_dir / "state" / "shown-unjudged").exists()
     assert "How tokens are signed" in machine.memem(plugin, "why", cwd=project)

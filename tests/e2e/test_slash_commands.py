@@ -23,7 +23,7 @@ OUTPUT_WHEN_EMPTY = {
     "memem-mine-history": ("0 sessions to mine",),
     "memem-review": (NO_VAULT,),
     "memem-status": ("memories\tnone yet", "mining\toff"),
-    "memem-undo": ("Nothing was done yet.", NO_VAULT),
+    "memem-undo": ("There are no changes yet.", NO_VAULT),
 }
 """Output of the calls a command makes by itself, on a machine without notes. The other commands make none."""
 SIGNED = "Tokens of the shop are signed with RS256."
@@ -145,7 +145,7 @@ def test_change_is_undone_after_the_user_says_yes_and_approves_the_call(
         assert SIGNED in machine.notes()
         call = tool_use("Bash", command=call_of(machine, plugin, "undo"), description="Undo the last change")
         stub.answers(lambda request: not request.tool_result, call)
-        stub.answers(lambda request: "is undone" in request.tool_result, text("The note is gone."))
+        stub.answers(lambda request: "was undone" in request.tool_result, text("The note is gone."))
         screen.type("yes")
         screen.wait_for("Do you want to proceed?")
         assert SIGNED in machine.notes()
