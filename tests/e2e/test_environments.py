@@ -37,7 +37,7 @@ def test_unusable_home_is_reported_to_the_user_and_blocks_nothing(
     )
     conversation = machine.says("Look it up.", "--allowedTools", f"{TOOL}memory_search", cwd=project)
     assert conversation.result == "All right."
-    assert "a part of the path is a file, not a folder" in shown_to_user(conversation)
+    assert "is a file, not a folder" in shown_to_user(conversation)
     assert "Set MEMEM_DIR to use another folder" in stub.requests[-1].tool_result
 
 
