@@ -146,7 +146,7 @@ def print_ranking(place: Path, data: Path | None) -> list[dict[str, Any]]:
 def ranked(ws: Workspace, corpus: Corpus) -> Iterator[dict[str, Any]]:
     """How well the questions of a set are answered when edges of at least some strength count."""
     for least in STRENGTHS:
-        with changed(find, "STRONG", least):
+        with changed(find, "STRONG_EDGE", least):
             rankings = [(_search(ws, corpus, asked), asked.wanted) for asked in _questions(corpus)]
         scores = {name: mean([METRICS[name](found, wanted) for found, wanted in rankings]) for name in SHOWN}
         yield {"set": corpus.name, "least": least, **scores}

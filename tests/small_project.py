@@ -24,7 +24,14 @@ TOOLS = [
     *("bash", "cat", "cp", "date", "dirname", "env", "find", "ls"),
     *("mkdir", "mktemp", "mv", "readlink", "rm", "sh", "sleep", "tail", "true", "wc"),
 ]
-IMPORTED = {"numpy": "numpy", "portalocker": "portalocker", "pyyaml": "yaml", "rich": "rich"}
+IMPORTED = {
+    "ijson": "ijson",
+    "numpy": "numpy",
+    "portalocker": "portalocker",
+    "python-frontmatter": "frontmatter",
+    "pyyaml": "yaml",
+    "rich": "rich",
+}
 START = ("hook", "SessionStart")
 PROMPT = ("hook", "UserPromptSubmit")
 SHOW_CALL = """

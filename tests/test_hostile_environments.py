@@ -300,7 +300,7 @@ def test_impossible_home_is_reported(machine: Machine) -> None:
     usual = machine.env["MEMEM_DIR"]
     (machine.folder / "file").touch()
     machine.env["MEMEM_DIR"] = str(machine.folder / "file" / "memem")
-    cannot_be_used(machine, "a part of the path is a file, not a folder")
+    cannot_be_used(machine, "part of the path is a file, not a folder")
     machine.env["MEMEM_DIR"] = usual
     is_back(machine)
 

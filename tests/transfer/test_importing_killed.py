@@ -68,7 +68,9 @@ def begun(folder: Path) -> Workspace:
     from memem.core.memory import Memory
     from memem.vault import note
 
-    known = Memory("33333333-cccc", "Known", "Word7a meets word7b at place7c near word7d.", created="2026-01-01")
+    known = Memory(
+        "33333333-cccc", "Known already", "Word7a meets word7b at place7c near word7d.", created="2026-01-01"
+    )
     (ws.store.paths.memories / note.file_name(known)).write_bytes(note.new_text(known).encode())
     return ws
 
