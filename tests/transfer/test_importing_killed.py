@@ -69,7 +69,7 @@ def begun(folder: Path) -> Workspace:
     from memem.vault import note
 
     known = Memory(
-        "33333333-cccc", "Known already", "Word7a meets word7b at place7c near word7d.", created="2026-01-01"
+        "33333333-cccc", "Word7a meets word7b", "Word7a meets word7b at place7c near word7d.", created="2026-01-01"
     )
     (ws.store.paths.memories / note.file_name(known)).write_bytes(note.new_text(known).encode())
     return ws
