@@ -1,4 +1,4 @@
-"""Find pairs of memories that may say the same: comparing all pairs of a large project would take minutes."""
+"""Find pairs of memories that may say the same by their rare words, instead of comparing all pairs."""
 
 from __future__ import annotations
 
