@@ -360,7 +360,7 @@ start_set_up() {
   failure=
   if [ -e "$ours/failed" ]; then
     failure=$(cat "$ours/failed" 2>/dev/null) || true
-    failure=${failure:-"the disk may be full, or $venv cannot be written."}
+    failure=${failure:-"the disk may be full, or memem cannot write to $venv."}
   fi
 }
 

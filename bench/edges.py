@@ -15,7 +15,7 @@ from bench.metrics import METRICS, mean
 from bench.recall import LABELLED, READERS
 from memem.core.memory import GENERAL, Memory, id8_of
 from memem.search import find
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.graph import build
 from memem.search.query import is_mostly_ascii
 from memem.workspace import Workspace
@@ -56,7 +56,7 @@ class Point:
 def print_curve(place: Path) -> list[dict[str, Any]]:
     corpus = labelled.load()
     with closing(corpora.vault(place / corpus.name, corpus.memories)) as ws:
-        encode.encode_all(ws)
+        model.encode_all(ws)
         points = list(curve(ws, corpus))
     headings = (
         "line",
@@ -135,7 +135,7 @@ def print_ranking(place: Path, data: Path | None) -> list[dict[str, Any]]:
     for corpus in sets:
         with closing(corpora.vault(place / corpus.name, corpus.memories)) as ws:
             say(f"{corpus.name}: {len(corpus.memories):,} memories")
-            encode.encode_all(ws)
+            model.encode_all(ws)
             build.rebuild(ws)
             rows += ranked(ws, corpus)
     told = [(row["set"], _strength(row["least"]), *(f"{row[name]:.4f}" for name in SHOWN)) for row in rows]

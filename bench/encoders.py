@@ -11,7 +11,7 @@ from pathlib import Path
 from bench import vaults
 from bench.measure import interleave, timed
 from memem.search.passages import split_passages
-from memem.workspace import load_numpy
+from memem.workspace import Workspace
 
 TEXTS = 400
 ROUNDS = 3
@@ -19,7 +19,7 @@ ROUNDS = 3
 
 def main(folder: Path) -> None:
     """Print the seconds that a batch took each, as JSON."""
-    load_numpy()
+    Workspace.load_numpy()
     from memem.search.encoders.minilm import MiniLM
     from memem.search.encoders.sentence import SentenceEncoder
 

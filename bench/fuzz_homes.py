@@ -23,7 +23,7 @@ from memem.doors.hook import answers, command
 from memem.doors.mcp import protocol, tools
 from memem.inject import session_start
 from memem.mine import schedule
-from memem.model import flags as model_flags
+from memem.model import claude as model_claude
 from memem.notes import history, save
 from memem.notes import undo as notes_undo
 from memem.state import consent, note_records
@@ -189,7 +189,7 @@ def _state(ws: Workspace, folder: Path) -> Try:
                 lambda: note_records.read_stale(home.stale_file, "v"),
                 lambda: note_records.read_vanished(home.vanished_file, "v"),
                 lambda: session_start.brief(ws, cwd=cwd, session="s1", source="startup"),
-                lambda: model_flags.Flags("/bin/sh", flags, lambda: "").load(),
+                lambda: model_claude.Flags("/bin/sh", flags, lambda: "").load(),
                 lambda: opening.ensure_vault(ws),
                 lambda: consent.opted_in(ws),
                 lambda: status.status(ws),

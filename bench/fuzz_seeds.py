@@ -12,8 +12,8 @@ from typing import Any
 from memem.core.memory import Memory
 from memem.core.options import OPTIONS
 from memem.doors.mcp.tools import TOOLS
-from memem.pages import markdown, playbook_format
-from memem.pages.playbook_format import PlaybookLine
+from memem.pages import markdown, playbook_page
+from memem.pages.playbook_page import PlaybookLine
 from memem.vault import note as notes
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "PreCompact", "SessionEnd")
@@ -66,8 +66,8 @@ def transcripts() -> list[bytes]:
 
 def note_texts() -> list[bytes]:
     page = markdown.merge_part("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
-    book = playbook_format.render_part(
-        [PlaybookLine(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_format.parse_page("")
+    book = playbook_page.render_part(
+        [PlaybookLine(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_page.parse_page("")
     )
     return [
         notes.new_text(memory()).encode(),
@@ -171,12 +171,12 @@ def calls() -> list[bytes]:
     """A tool's name and its arguments."""
     values: dict[str, Any] = {"string": "how are tokens signed", "integer": 3, "array": ["3f2c9a1e", "auth"]}
     held = []
-    for tool in TOOLS:
-        given = {name: values[each["type"]] for name, each in tool.schema["properties"].items()}
+    for tool_name, tool in TOOLS.items():
+        given = {name: values[each["type"]] for name, each in tool["inputSchema"]["properties"].items()}
         given |= {name: "3f2c9a1e" for name in ("memory_id", "id") if name in given}
         given |= {name: "2026-03-01" for name in ("as_of",) if name in given}
         given |= {name: "shop-api" for name in ("scope_id", "project") if name in given}
-        held.append(tool.name.encode() + b" " + json.dumps(given).encode())
+        held.append(tool_name.encode() + b" " + json.dumps(given).encode())
     return held
 
 

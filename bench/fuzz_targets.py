@@ -21,12 +21,12 @@ from memem.core.errors import MememError, NoteError
 from memem.core.home import Home
 from memem.core.settings import stored_plugin_options
 from memem.doors.engine import protocol
-from memem.doors.engine.leader import Leader
+from memem.doors.engine.election import Leader
 from memem.doors.engine.protocol import ProtocolError, Reply, Request
 from memem.doors.hook import client
 from memem.mine import confirm, prompt, rules
-from memem.model import claude, errors, flags
-from memem.pages import markdown, playbook_format
+from memem.model import claude, errors, plugin
+from memem.pages import markdown, playbook_page
 from memem.transcript import harness, session
 from memem.transfer import export_format
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
@@ -118,9 +118,9 @@ def _note(data: bytes) -> None:
     markdown.get_own_lines(text)
     merged = markdown.merge_part(text, "## New\n\n- line")
     hold(markdown.merge_part(merged, "## New\n\n- line") == merged, "a page that is written twice is the same")
-    kept = playbook_format.parse_page(text)
-    playbook_format.render_part([], kept)
-    playbook_format.render_without_lines(text)
+    kept = playbook_page.parse_page(text)
+    playbook_page.render_part([], kept)
+    playbook_page.render_without_lines(text)
 
 
 _CHANGES: tuple[tuple[str, frontmatter.Value], ...] = (
@@ -214,7 +214,7 @@ def _answer(data: bytes) -> None:
     hold((usage.dollars or 0) >= 0, "a price is one")
     problem = errors.explain(len(data) % 3, result, text, text, _NOW)
     errors.unknown_option(text)
-    flags.look_at_account(lambda *_: text)
+    plugin.look_at_account(lambda *_: text)
     if problem:
         raise problem
     value = claude._value(result, text, usage)

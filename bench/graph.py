@@ -34,7 +34,7 @@ from memem.search import find, meaning, refresh
 from memem.search.encoders import model
 from memem.search.graph import build
 from memem.search.query import Scope
-from memem.workspace import Workspace, load_numpy, open_workspace
+from memem.workspace import Workspace, open_workspace
 
 NOTES, TOPIC = 10_000, 12
 LIMIT = 2.0
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
     if not model.model_state(open_workspace(actor="bench")).folder:
         print("There is no model: run `memem index model fetch` first.", file=sys.stderr)
         return 1
-    load_numpy()
+    Workspace.load_numpy()
     report: dict[str, Any] = {"bench": "graph", "machine": machine()}
     with folder(options.cache) as place:
         if "curve" in options.parts:

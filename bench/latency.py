@@ -32,7 +32,7 @@ from bench.measure import (
     table,
     timed,
 )
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.inject import slice as inject_slice
 from memem.search import find, refresh
 from memem.workspace import open_workspace

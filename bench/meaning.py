@@ -112,7 +112,7 @@ def _cold(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
     report.promises.append(Promise(f"{COLD} in {notes:,} / {BARE}", ratio(taken, COLD, BARE), COLD_LIMIT, judged))
     peak = max(fused.peaks)
     report.peaks.append(Peak(COLD, notes, peak))
-    report.promises.append(Promise(f"MB at its peak, {COLD} in {notes:,}", peak / 1e6, MEMORY_LIMIT, judged))
+    report.promises.append(Promise(f"peak memory in MB, {COLD} in {notes:,}", peak / 1e6, MEMORY_LIMIT, judged))
     if options.reference and judged:
         library = {"MEMEM_ENCODER": "sentence-transformers", "MEMEM_EMBED_MODEL": str(options.model)}
         through = bed.cold_search(options.reference, **library, MEMEM_QUERY_SECONDS="600")

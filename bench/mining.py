@@ -28,7 +28,7 @@ from memem.core.conversation import ASSISTANT, HUMAN
 from memem.mine import schedule
 from memem.search import refresh
 from memem.state import consent
-from memem.state.cursors import SessionRecord
+from memem.state.sessions import SessionRecord
 from memem.transcript import session as transcript_session
 from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
@@ -216,7 +216,7 @@ def _mine(folder: Path, options: argparse.Namespace, report: Report) -> None:
     whole = f"all of {large:,} MB"
     scene = Scene(folder / "whole", paths[large], turns[large], len(turns[large]))
     _measure(folder, {whole: scene}, min(options.repeat, WHOLE_ROUNDS), report)
-    report.promises.append(Promise(f"MB at its peak, {whole}", report.times[-1]["peak_mb"], MEMORY_LIMIT))
+    report.promises.append(Promise(f"peak memory in MB, {whole}", report.times[-1]["peak_mb"], MEMORY_LIMIT))
 
 
 def _measure(folder: Path, scenes: dict[str, Scene], rounds: int, report: Report) -> dict[str, tuple[float, ...]]:

@@ -12,7 +12,7 @@ from bench import labelled, vaults
 from memem.pages import draw as pages_draw
 from memem.pages.draw import GraphPicture
 from memem.search import refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.workspace import open_workspace
 
 
@@ -40,7 +40,7 @@ def draw(file: Path, *, words: bool) -> GraphPicture:
                 vaults.write_note(ws, memory)
             refresh.refresh(ws)
             if not words:
-                encode.encode_all(ws)
+                model.encode_all(ws)
             return pages_draw.draw(ws, file)
         finally:
             ws.close()

@@ -15,7 +15,7 @@ from bench.scene import PROJECT, Server
 from memem.core.memory import GENERAL
 from memem.model.plugin import HOOKS
 from memem.search import refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.workspace import Workspace, open_workspace
 from tests.e2e.claude_code import TOOL, Machine, copy_of_the_plugin, install
 from tests.e2e.model_stub import model_stub
@@ -115,7 +115,7 @@ class Homes:
             vaults.write_notes(ws, notes)
             refresh.refresh(ws)
             if ws.settings.encoder != "none":
-                encode.encode_all(ws)
+                model.encode_all(ws)
         finally:
             ws.close()
 

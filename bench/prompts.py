@@ -14,7 +14,7 @@ from memem.inject import slice
 from memem.inject.confidence import PromptFeatures
 from memem.inject.prompt import build_query
 from memem.inject.prompt_kinds import is_trivial
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.workspace import Workspace
 
 SMALL_KINDS, SMALL_STEP = ("task", "ask", "off-topic", "near-miss"), 3
@@ -107,7 +107,7 @@ def _unanswerable(data: Path) -> Iterator[tuple[str, str]]:
 def _encoded(folder: Path, memories: Iterable[Memory]) -> Workspace:
     ws = corpora.vault(folder, memories)
     try:
-        encode.encode_all(ws)
+        model.encode_all(ws)
     except ModelError as problem:
         print(f"By words alone, there is no model: {problem}")
     return ws

@@ -24,7 +24,7 @@ from bench.recall import LABELLED, READERS
 from memem.search import find, fulltext, query
 from memem.search import ranking as search_ranking
 from memem.search.dates.query import parse_time
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.query import Scope, SearchMatches
 from memem.search.ranking import FUSED, Blend, Boosts
 from memem.workspace import Workspace
@@ -103,7 +103,7 @@ def vary_finding(find: Callable[[], Sets]) -> Iterator[dict[str, Any]]:
     notes = fulltext.NOTES
     for weight in FIELD_VALUES:
         with changed(fulltext, "NOTES", replace(notes, weights=(weight, weight, 1.0))):
-            yield _measured(find(), "title and keys, over the body", weight, FUSED, notes.weights[0])
+            yield _measured(find(), "weight of title and keys, relative to the body", weight, FUSED, notes.weights[0])
 
 
 def _measured(sets: Sets, constant: str, value: float, blend: Blend, used: float) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _search_all(corpus: Corpus, place: Path, data: Path | None) -> list[Asked]:
     """Search for every question; the prompts share the vault of the labelled queries."""
     dates = _dates(data) if data and corpus.name == corpora.LONGMEMEVAL else {}
     with closing(corpora.vault(place / _vault_of(corpus), corpus.memories)) as ws:
-        encode.encode_all(ws)
+        model.encode_all(ws)
         return [_dated_question(_find(ws, corpus, each), each, corpus, dates) for each in corpus.questions]
 
 

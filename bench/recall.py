@@ -34,7 +34,7 @@ from bench.scores import (
 from memem.core.errors import InputError, ModelError
 from memem.search import find as search_find
 from memem.search import ranking
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.workspace import Workspace
 
 LABELLED = "labelled"
@@ -91,7 +91,7 @@ def measure(corpus: Corpus, folder: Path, seed: int) -> Scores:
 def _encoded(ws: Workspace) -> Sequence[str]:
     """The modes that can be measured."""
     try:
-        encode.encode_all(ws, _progress)
+        model.encode_all(ws, _progress)
     except ModelError as problem:
         print(f"Keywords only, there is no model: {problem}")
         return (KEYWORD,)

@@ -70,7 +70,7 @@ def spoken(silence: Numbers) -> Section:
     points = {each["line"]: each for each in silence["curve"]} | {used["line"]: used}
     rows = [_point(points[line], in_use=line == used["line"]) for line in sorted(points)]
     said = (f"off-topic, of {used['of_off']}", f"answered, of {used['of_on']}")
-    ours = _table(("line", *said, "right source", "items", "right items", "characters"), rows)
+    ours = _table(("threshold", *said, "right source", "items", "right items", "characters"), rows)
     plain = [_point({**used, **each}, in_use=False)[:3] for each in silence["cosine"]]
     cosine = _table(("cosine at least", *said), plain)
     return Section(f"![{title}]({PLOTS}/silence.svg)\n\n{ours}\n\n{cosine}", {"silence.svg": plot})
@@ -80,7 +80,7 @@ def expected(silence: Numbers) -> Section:
     """Tabulate the cross-validated results, and the questions without an answer."""
     crossed, abstention = silence["cross_validated"], silence["abstention"]
     names = {"off_topic": "off-topic prompts that get something", "answered": "questions that get something"}
-    names["right"] = "questions that get something of the right source"
+    names["right"] = "questions that get something from the right source"
     rows = [
         (what, f"{crossed[key]['count']:.1f} of {crossed[key]['of']}", _interval(crossed[key]))
         for key, what in names.items()
@@ -123,7 +123,7 @@ def reliability(silence: Numbers) -> Section:
     share = Axis("observed: share that is right", 0, 1, 0.2)
     met = Series("memem", tuple((each["predicted"], each["observed"]) for each in found))
     even = Series("as sure as right", ((0, 0), (1, 1)), quiet=True)
-    title = "How sure, and how often right"
+    title = "How confident memem is, and how often it is right"
     plot = svg(title, [Panel(Axis("predicted: confidence", 0, 1, 0.2), share, (met, even))], SQUARE)
     shown = _table(("confidence", "memories", "predicted", "observed"), rows)
     return Section(f"![{title}]({PLOTS}/reliability.svg)\n\n{shown}", {"reliability.svg": plot})
@@ -150,7 +150,7 @@ def cost(meaning: Numbers) -> Section:
     promised = [
         (each["what"], f"{each['ratio']:.2f}", f"{each['limit']:g}", _verdict(each)) for each in meaning["promises"]
     ]
-    times = _table(("what", "notes", "ms", "95 in 100 under", "× bare start"), rows)
+    times = _table(("what", "notes", "ms", "95th percentile", "× bare start"), rows)
     return Section(f"{times}\n\n{_table(('promise', 'measured', 'at most', ''), promised)}\n\n{_machine(meaning)}")
 
 

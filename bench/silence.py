@@ -89,18 +89,18 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     unseen = {name: crossed[name]["value"] for name in ("off_topic", "answered")}
     few, enough, short = f"<= {most:.4f}", f">= {LEAST_ANSWERED}", f"< {MOST_CHARACTERS}"
     wanted = {
-        "off-topic prompts that fire": (off, few, off <= most),
+        "off-topic prompts that get a memory": (off, few, off <= most),
         "the same, cross-validated": (unseen["off_topic"], few, unseen["off_topic"] <= most),
         "questions that are answered": (answered, enough, answered >= LEAST_ANSWERED),
         "these, cross-validated": (unseen["answered"], enough, unseen["answered"] >= LEAST_ANSWERED),
-        "characters of a slice, median": (used["characters"], short, used["characters"] < MOST_CHARACTERS),
+        "characters in a slice, median": (used["characters"], short, used["characters"] < MOST_CHARACTERS),
     }
     return [Claim(what, value, limit, holds, judged=True) for what, (value, limit, holds) in wanted.items()]
 
 
 def _sections(measured: dict[str, Any]) -> Iterator[str]:
     if "curve" in measured:
-        headings = ("line", "off-topic", "answered", "right source", "items", "of them right", "characters")
+        headings = ("threshold", "off-topic", "answered", "right source", "items", "of them right", "characters")
         rows = [_row(each, measured["in_use"]["line"]) for each in measured["curve"]]
         yield "Confidence, on devmem's questions and on prompts about something else"
         yield table(headings, rows)
@@ -119,7 +119,7 @@ def _sections(measured: dict[str, Any]) -> Iterator[str]:
         (f"{each['low']}-{each['high']}", each["items"], f"{each['predicted']:.2f}", f"{each['observed']:.2f}")
         for each in measured["reliability"]
     ]
-    yield "How sure, and how often right, over all memories that were considered"
+    yield "How confident memem is, and how often it is right, over all memories that were considered"
     yield table(("confidence", "memories", "predicted", "observed"), bands)
 
 

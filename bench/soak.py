@@ -29,7 +29,7 @@ from bench.soak_verdicts import Report
 from bench.soak_watch import CALL, LATER, SERVER, Watch, processes
 from memem.core.surroundings import ROOT
 from memem.search.encoders import model
-from memem.upkeep.checks.folders import holder_of
+from memem.upkeep.checks.machine import holder_of
 from memem.workspace import open_workspace
 
 NOTES, SESSIONS, TURNS, PAUSE = 20_000, 10, 40, 3.0

@@ -11,7 +11,7 @@ from bench.soak_scene import Scene, cost_told
 from bench.soak_sessions import Person, Session, Talk
 from bench.soak_watch import CALL, COMMAND, HOOK, LATER, SERVER, Watch
 from memem.core.surroundings import ROOT
-from memem.state.ledger import MIN_CALL_DOLLARS
+from memem.state.calls import MIN_CALL_DOLLARS
 from tests import fake_claude
 
 MINERS = 2

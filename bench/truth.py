@@ -48,7 +48,7 @@ def run(arguments: list[str]) -> int:
         truth = measure(Path(folder), memories)
     print(f"memories {len(memories)}, pairs of one project {truth.pairs:,}")
     print(f"contradictions found {len(truth.expected) - len(truth.missed)} of {len(truth.expected)}")
-    print(f"found besides {len(truth.false)}; not kept, or as part of another, {len(truth.lost)}")
+    print(f"false positives {len(truth.false)}; lost or merged into another note {len(truth.lost)}")
     if options.show:
         texts = {memory.id: " ".join(memory.body.split()) for memory in memories}
         for name, some in (("missed", truth.missed), ("false", truth.false)):

@@ -38,28 +38,22 @@ __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined"
 if TYPE_CHECKING:
     from memem.core.errors import MememError
     from memem.core.memory import Entry, Hit, Hits, Memory, Slice
-    from memem.doors.api import MemoryHome
-    from memem.doors.api import open_home as open
+    from memem.doors.api.home import MemoryHome
+    from memem.doors.api.home import open_home as open
     from memem.mine.ask import Mined
 
-_EXPORTS = {
-    "MememError": ("memem.core.errors", "MememError"),
-    "Memory": ("memem.core.memory", "Memory"),
-    "Entry": ("memem.core.memory", "Entry"),
-    "Hit": ("memem.core.memory", "Hit"),
-    "Hits": ("memem.core.memory", "Hits"),
-    "Slice": ("memem.core.memory", "Slice"),
-    "Mined": ("memem.mine.ask", "Mined"),
-    "MemoryHome": ("memem.doors.api", "MemoryHome"),
-    "open": ("memem.doors.api", "open_home"),
+_MODULES = {
+    "MememError": "memem.core.errors",
+    **dict.fromkeys(("Memory", "Entry", "Hit", "Hits", "Slice"), "memem.core.memory"),
+    "Mined": "memem.mine.ask",
+    **dict.fromkeys(("MemoryHome", "open"), "memem.doors.api.home"),
 }
 
 
 def __getattr__(name: str) -> object:
     # Lazy, so that a hook that needs one module does not pay for all of them.
-    if name not in _EXPORTS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'memem' has no attribute {name!r}")
     from importlib import import_module
 
-    module, attribute = _EXPORTS[name]
-    return getattr(import_module(module), attribute)
+    return getattr(import_module(_MODULES[name]), "open_home" if name == "open" else name)

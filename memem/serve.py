@@ -12,15 +12,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if __name__ == "__main__":  # run by its path: the package is not on the path yet
     sys.path.insert(0, ROOT)
 
-from memem.doors.mcp.calls import Calls
+from memem.doors.mcp.backends import Calls, Waiting, read_state
 from memem.doors.mcp.loop import Backend, Loop
-from memem.doors.mcp.waiting import Waiting, read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memem.doors.mcp.calls import Service
+    from memem.doors.mcp.backends import Service
 
 
 def main(arguments: "list[str]") -> int:
@@ -78,7 +77,7 @@ def describe(problem: BaseException) -> str:
 
 
 def repair_command(root: str, prefix: str) -> str:
-    """The same command as `upkeep/checks/setup.set_up` names, which may not be importable."""
+    """The same command as `upkeep/checks/machine.py:set_up` names, which may not be importable."""
     import shlex
 
     is_plugin = os.path.basename(prefix) == "venv" and not os.path.exists(os.path.join(root, ".git"))

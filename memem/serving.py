@@ -6,27 +6,68 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memem.core import files
-from memem.core.errors import IndexDamaged, InputError, MememError
+from memem.core.errors import Busy, IndexDamaged, InputError, MememError
 from memem.core.files import from_json
 from memem.core.home import socket_address
 from memem.core.surroundings import reachable
 from memem.doors.engine.election import Engine
 from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
 from memem.doors.engine.refresher import Refresher
-from memem.doors.engine.shared_workspace import SharedWorkspace
 from memem.doors.mcp import tools
 from memem.workspace import Workspace, open_workspace, reach
 
 ROOT = str(Path(__file__).parents[1])
 ERROR_CHARACTERS = 2_000
+STOP_SECONDS = 2.0
 RETIRE_SECONDS = 60.0
 TOOL_SECONDS = 15.0  # how long to wait for the leader before doing the work here
 ALONE_SECONDS = 300.0  # how long the leader is not asked after that, since it may hang
+
+T = TypeVar("T")
+
+
+class SharedWorkspace:
+    """A workspace that threads use one at a time: opened on first use, and again if that failed."""
+
+    def __init__(self, open: Callable[[], Workspace]) -> None:
+        self._open = open
+        self._ws: Workspace | None = None
+        self._turn = threading.RLock()
+        self._stopped = threading.Event()
+
+    def do(self, work: Callable[[Workspace], T], seconds: float | None = None) -> T:
+        """Do `work` in the calling thread. Raises Busy if its turn does not come within `seconds`."""
+        if not self._turn.acquire(timeout=-1 if seconds is None else seconds):
+            raise Busy(f"Other work is taking longer than {seconds:g} s. Try again in a moment.")
+        try:
+            if self._stopped.is_set():
+                raise Busy("memem is shutting down; nothing was done.")
+            if self._ws is None:
+                self._ws = self._open()
+            return work(self._ws)
+        finally:
+            if self._stopped.is_set():
+                self._close()
+            self._turn.release()
+
+    def stop(self) -> None:
+        """Refuse further work, and close the workspace after the work in progress, unless that hangs."""
+        self._stopped.set()
+        if self._turn.acquire(timeout=STOP_SECONDS):
+            try:
+                self._close()
+            finally:
+                self._turn.release()
+
+    def _close(self) -> None:
+        if self._ws:
+            self._ws.close()
+        self._ws = None
 
 
 class Opened:
@@ -40,21 +81,12 @@ class Opened:
         self.tools = SharedWorkspace(ws.twin)
         self.refresher = Refresher(ws.twin, log=log)
 
-    def retire(self) -> None:
-        """Close once work in progress had time to end."""
-        self.refresher.stop()
-        timer = threading.Timer(RETIRE_SECONDS, self.close)
-        timer.daemon = True
-        timer.start()
-
     def close(self) -> None:
         for each in (self.refresher, self.prompts, self.tools):
             each.stop()
 
 
 class Serving:
-    """One server process."""
-
     def __init__(self) -> None:
         self._opened = Opened(open_workspace(actor="mcp"))
         self._opening = threading.Lock()
@@ -70,30 +102,28 @@ class Serving:
             before = self._opened
             if before.ws.settings_stamps() != before.stamps:
                 self._opened = Opened(open_workspace(actor="mcp").sharing(before.ws))
-                before.retire()
+                before.refresher.stop()
+                closing = threading.Timer(RETIRE_SECONDS, before.close)  # work in progress has time to end
+                closing.daemon = True
+                closing.start()
             return self._opened
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
         """Call a tool: in the leader, which has the encoder, or else in this process."""
         opened = self.opened
         place = {"cwd": str(opened.ws.session_folder), "session": opened.ws.session}
-        if tools.changes_no_note(name) and not self.engine.is_leader:  # a write must not be done twice
+        began = time.monotonic()
+        # A write must not be done twice.
+        if tools.changes_no_note(name) and not self.engine.is_leader and began >= self._alone_until:
             facts = {"settings": opened.identity, **place}
-            reply = self._ask_leader(Request("tool", name, facts, json.dumps(arguments).encode()))
+            reply = self.engine.ask(Request("tool", name, facts, json.dumps(arguments).encode()), TOOL_SECONDS)
+            if reply is None and time.monotonic() >= began + TOOL_SECONDS:
+                self._alone_until = time.monotonic() + ALONE_SECONDS
             if reply and reply.outcome == DONE:
                 return reply.body.decode()
             if reply and reply.outcome == FAILED:
                 raise MememError(reply.body.decode())
         return _call(opened, name, arguments, place)
-
-    def _ask_leader(self, request: Request) -> Reply | None:
-        if time.monotonic() < self._alone_until:
-            return None
-        until = time.monotonic() + TOOL_SECONDS
-        reply = self.engine.ask(request, TOOL_SECONDS)
-        if reply is None and time.monotonic() >= until:
-            self._alone_until = time.monotonic() + ALONE_SECONDS
-        return reply
 
     def answer(self, request: Request) -> Reply:
         """Answer a hook or another server as the leader."""
@@ -101,8 +131,17 @@ class Serving:
         if request.kind == "tool":
             if request.facts.get("settings") != opened.identity:
                 return Reply(OTHER)
-            return Reply(DONE, _call(opened, request.name, _arguments(request.body), request.facts).encode())
-        if not _has_same_settings(request.facts, opened):
+            arguments = from_json(request.body)
+            if not isinstance(arguments, dict):
+                raise InputError("The arguments of a tool must be a JSON object.")
+            return Reply(DONE, _call(opened, request.name, arguments, request.facts).encode())
+        if request.facts.get("root") != ROOT:
+            return Reply(OTHER)
+        try:
+            client = open_workspace(actor="hook", environ=request.facts, folder=Path(request.facts.get("cwd", "")))
+        except MememError:
+            return Reply(OTHER)  # the hook reports the problem with its settings itself
+        if client.identity() != opened.identity:
             return Reply(OTHER)
         from memem.doors.hook.answers import answer
 
@@ -150,35 +189,14 @@ def describe_error(error: BaseException) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    from memem.inject.answers import line
+    from memem.safety.quote import one_line
 
-    return line(reachable(str(error), reach()), ERROR_CHARACTERS)
+    return one_line(reachable(str(error), reach()), ERROR_CHARACTERS)
 
 
 def _call(opened: Opened, name: str, arguments: dict[str, Any], place: Mapping[str, str]) -> str:
     cwd, session = Path(place.get("cwd", "")), place.get("session", "")
     return opened.tools.do(lambda ws: tools.call(ws, name, arguments, cwd=cwd, session=session))
-
-
-def _arguments(body: bytes) -> dict[str, Any]:
-    try:
-        arguments = from_json(body)
-    except ValueError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        raise InputError("The arguments of a tool must be a JSON object.")
-    return arguments
-
-
-def _has_same_settings(facts: Mapping[str, str], opened: Opened) -> bool:
-    """Whether a hook uses the same home with the same settings, by the variables it sent."""
-    if facts.get("root") != ROOT:
-        return False
-    try:
-        client = open_workspace(actor="hook", environ=facts, folder=Path(facts.get("cwd", "")))
-    except MememError:
-        return False  # the hook reports the problem with its settings itself
-    return client.identity() == opened.identity
 
 
 def log(text: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from memem import __version__
 from memem.core import files, options, project
@@ -23,7 +23,6 @@ from memem.core.surroundings import Reach, Surroundings, reach_of
 from memem.safety.naming import clean_project_name
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
-from memem.state.changed_projects import ChangedProjects
 from memem.vault.store import Store
 
 if TYPE_CHECKING:
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from memem.vault.tombstones import Tombstones
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
+
+ChangedPages = Literal["conflicts", "notes", "new"]  # "new": also create pages that do not exist yet
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Workspace(Surroundings):
     notice: Callable[[str], object] = lambda _: None  # shows progress to a person who waits
     next_scan: float = float("-inf")  # when to scan the vault again, in ticks
     wanted_until: float = float("inf")  # when the caller stops waiting, in ticks
-    changed: ChangedProjects = field(default_factory=ChangedProjects, repr=False)
+    changed: set[ChangedPages] = field(default_factory=set, repr=False)  # written at the end of a door's action
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _encoder: "Encoder | None" = field(default=None, repr=False)
@@ -109,7 +110,6 @@ class Workspace(Surroundings):
         return [self.claude_folder / "projects", *expanded]
 
     def claude(self) -> "Claude | None":
-        """The `claude` CLI; None without one."""
         command = self.claude_command
         if not command:
             return None
@@ -148,14 +148,13 @@ class Workspace(Surroundings):
 
     @property
     def has_encoder(self) -> bool:
-        """Whether the encoder is loaded."""
         return (self._encoder_owner or self)._encoder is not None
 
     def encode_query(self, text: str) -> EncodedQuery | None:
         """Start computing the vector of a query in a thread; None without an encoder."""
         if self.settings.encoder == "none":
             return None
-        if self._query is None or self._query.text != text or self._query.has_failed:
+        if self._query is None or self._query.text != text or self._query.problem:
             self._query = EncodedQuery(text, self.encoder)
         return self._query
 
@@ -191,9 +190,7 @@ class Workspace(Surroundings):
 
     def twin(self) -> "Workspace":
         """The same home for another thread: it opens its own files and shares the encoder."""
-        twin = replace(
-            self, next_scan=float("-inf"), changed=ChangedProjects(), _encoder_owner=self._encoder_owner or self
-        )
+        twin = replace(self, next_scan=float("-inf"), changed=set(), _encoder_owner=self._encoder_owner or self)
         return replace(twin, _encoder=None, _vectors=None, _query=None)
 
     def sharing(self, other: "Workspace") -> "Workspace":
@@ -236,8 +233,18 @@ class Workspace(Surroundings):
         if part is not None:
             part.close()
 
-    def load_numpy(self) -> None:
-        load_numpy()
+    @staticmethod
+    def load_numpy() -> None:
+        """Import numpy with one BLAS thread, which on a busy machine is much faster, unless the user says otherwise."""
+        if "numpy" in sys.modules:
+            return
+        unset = [name for name in _BLAS_THREADS if name not in os.environ]
+        os.environ.update(dict.fromkeys(unset, "1"))
+        try:
+            import numpy  # noqa: F401
+        finally:
+            for name in unset:  # so that later libraries and child processes are not affected
+                del os.environ[name]
 
     def _load_encoder(self) -> "Encoder":
         if self.settings.encoder == "none":
@@ -249,23 +256,10 @@ class Workspace(Surroundings):
         from memem.search.encoders import weights
 
         found = weights.find(self.weights_places)
-        load_numpy()
+        self.load_numpy()
         from memem.search.encoders.minilm import MiniLM
 
         return MiniLM(found.folder, weights.IDENTITY)
-
-
-def load_numpy() -> None:
-    """Import numpy with one BLAS thread, which on a busy machine is much faster, unless the user says otherwise."""
-    if "numpy" in sys.modules:
-        return
-    unset = [name for name in _BLAS_THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(unset, "1"))
-    try:
-        import numpy  # noqa: F401
-    finally:
-        for name in unset:  # so that later libraries and child processes are not affected
-            del os.environ[name]
 
 
 def reach() -> Reach:

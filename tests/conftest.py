@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 from memem.core.surroundings import Surroundings
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.inject import notices
 from memem.notes import save
 from memem.search import vectors

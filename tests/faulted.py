@@ -24,12 +24,12 @@ from memem.core.memory import Memory
 from memem.mine import schedule
 from memem.notes import forget, history, review, save, staleness, undo, write
 from memem.pages import conflicts, markdown, refresh
-from memem.search import find, rebuild, schema
+from memem.search import find, rebuild
 from memem.search import refresh as search_refresh
-from memem.search.database import INDEX
+from memem.search.database import INDEX, MIGRATIONS
 from memem.search.transcripts import turns
 from memem.state import consent, contexts, database
-from memem.state.children import OptInRecord
+from memem.state.database import OptInRecord
 from memem.state.tables import CONTEXTS, STATE
 from memem.transfer import export, import_
 from memem.upkeep import curate, doctor, purge, status
@@ -203,7 +203,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
     ws.close()
     home = ws.home
     databases = (
-        (ws.index_file, schema.MIGRATIONS, INDEX),
+        (ws.index_file, MIGRATIONS, INDEX),
         (home.state_file, database.MIGRATIONS, STATE),
         (home.contexts_file, contexts.MIGRATIONS, CONTEXTS),
         (home.turns_file, turns.MIGRATIONS, turns.SESSIONS),
@@ -262,7 +262,7 @@ ACTIONS: Mapping[str, Action] = {
     "purge": Action(_notes, lambda ws, known: purge.purge(ws, known["id"]), done="No memory has the id"),
     "accept": Action(_proposed, lambda ws, known: review.accept(ws, known["id"]), done="No proposal"),
     "undo an edit": Action(_edited, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
-    "undo a forgetting": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
+    "undo a forget": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
     "undo an import": Action(_imported, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
     "curate": Action(_untidy, lambda ws, _: curate.curate(ws, apply=[])),
     "stale": Action(_anchored, lambda ws, known: staleness.check(ws, Path(known["root"]))),

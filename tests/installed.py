@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.notes import save
 from memem.state import consent
 from memem.workspace import Workspace, open_workspace

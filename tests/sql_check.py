@@ -18,7 +18,6 @@ PASSED_ON = {
     ("state/tables.py", "_execute"): {"statement": 0},
     ("state/tables.py", "_execute_many"): {"statement": 0},
     ("state/tables.py", "_fetch_one"): {"query": 0},
-    ("state/tables.py", "_fetch_all"): {"query": 0},
 }  # parameters that become part of a statement, with their position: every call is checked like one of `execute`
 FIELDS = {
     "RowFilter": {"join": 0, "conditions": 1},

@@ -12,14 +12,14 @@ from memem.core.conversation import HUMAN, Turn
 from memem.core.errors import FREE
 from memem.core.memory import Memory
 from memem.mine import prompt, rules
-from memem.model import claude, flags
+from memem.model import claude, plugin
 from memem.notes import repository
-from memem.pages import markdown, playbook_format
+from memem.pages import markdown, playbook_page
 from memem.safety import gate
-from memem.search import excluded
+from memem.search import note_rows
 from memem.transcript import harness
 from memem.transfer.readers import instructions
-from memem.vault import fingerprints, obsidian
+from memem.vault import forgotten, obsidian
 from memem.vault import note as notes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
@@ -37,20 +37,20 @@ READERS: dict[str, Callable[[str], object]] = {
     "a note": lambda text: notes.parse("memories/a.md", text.encode(), "derived-id"),
     "a file name": lambda text: notes.file_name(Memory("3f2c9a1e-0000", text, "b")),
     "a check of a note": lambda text: obsidian.find_violations(text, obsidian.VaultNames([])),
-    "a half merged note": lambda text: excluded.has_merge_conflict(text.encode()),
+    "a half merged note": lambda text: note_rows.has_merge_conflict(text.encode()),
     "a page": lambda text: markdown.merge_part(text, "x"),
-    "a playbook": playbook_format.parse_page,
+    "a playbook": playbook_page.parse_page,
     "instructions": lambda text: list(instructions.statements(text)),
     "what was said": harness.typed_text,
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),
     "a fence": prompt.escape_tags,
     "identifiers": repository.identifiers,
-    "sentences that were forgotten": fingerprints.split_sentences,
+    "sentences that were forgotten": forgotten.split_sentences,
     "plain words": tokens.plain,
     "tokens": tokens.sentences,
     "the gate": lambda text: gate.cleanse(Memory("3f2c9a1e-0000", "t", text)),
     "an answer": _answer,
-    "a version": lambda text: flags.look_at_account(lambda *_: text),
+    "a version": lambda text: plugin.look_at_account(lambda *_: text),
 }
 TEXTS = {
     "spaces in a heading": "# " + " " * LENGTH + "x",

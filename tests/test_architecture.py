@@ -173,14 +173,14 @@ def test_the_workspace_imports_no_action() -> None:
 STARTERS = {
     "core/background.py",
     "doors/hook/client.py",  # before anything can be imported
-    "doors/mcp/waiting.py",  # the real server, in place of this one, once the environment exists
+    "doors/mcp/backends.py",  # the real server, in place of this one, once the environment exists
 }
 INTERPRETER_USERS = {
     "core/background.py",
     "doors/hook/client.py",
     "inject/notices.py",  # the environment's folder, where bootstrap.sh leaves a marker
     "search/encoders/download.py",  # pip
-    "upkeep/checks/setup.py",  # shows which one it is
+    "upkeep/checks/machine.py",  # shows which one it is
 }
 
 

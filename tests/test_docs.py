@@ -12,15 +12,14 @@ import memem
 from memem.core.conversation import Turn
 from memem.core.memory import Edge, Entry, Hit, Memory, Slice
 from memem.core.options import OPTIONS
-from memem.doors.cli import commands_of
+from memem.doors.cli import VERBS, Parser, commands_of
 from memem.doors.cli.edit import ForgetResult
 from memem.doors.cli.mine import MineResult
-from memem.doors.cli.parser import VERBS, Parser
 from memem.inject.provenance import Provenance
 from memem.inject.receipts import Injection, InjectionDecision
 from memem.mine.apply import Applied
 from memem.mine.ask import Mined
-from memem.mine.plan import Plan
+from memem.mine.history import Plan
 from memem.mine.status import HistoryState, LastMined, MiningState
 from memem.notes.conflicts import Conflict, Resolved
 from memem.notes.history import Batch
@@ -29,12 +28,10 @@ from memem.notes.undo import Left, Undone
 from memem.notes.write import Written
 from memem.pages.draw import GraphPicture
 from memem.pages.refresh import Pages
-from memem.search.encoders.encode import EncodeReport
-from memem.search.encoders.model import ModelState
+from memem.search.encoders.model import EncodeReport, ModelState
 from memem.search.graph.build import GraphSummary
-from memem.search.graph.read import GraphStats, Neighbor, Neighborhood
+from memem.search.graph.read import GraphStats, Neighbor, Neighborhood, Timeline
 from memem.search.refresh import Refreshed
-from memem.search.timeline import Timeline
 from memem.search.transcripts.sessions import TurnContext, TurnHit
 from memem.state.events import Event
 from memem.state.receipts import Receipt, ReceiptItem
@@ -108,7 +105,7 @@ SHAPES: dict[str, Any] = {
     "setting": Setting,
     "mining state": MiningState,
     "history run": HistoryState,
-    "last mined session": LastMined,
+    "recently mined session": LastMined,
     "mined session": Mined,
     "applied operation": Applied,
     "plan": Plan,

@@ -30,7 +30,7 @@ FIXTURE = Path(__file__).parent / "fixtures" / "home-0.8"
 ANSWERS = json.loads((FIXTURE / "answers.json").read_text(encoding="utf-8"))
 TOKEN_PROMPT = "How are access tokens signed, with RS256?"
 PROJECT = "shop"
-PROSE = ("advice", "meaning", "problem", "words")
+PROSE = ("advice", "meaning", "problem", "reason", "words")
 REMOVED_SETTINGS = ("redact_before_model",)
 READ_NOTES = "SELECT row, path, digest FROM notes WHERE digest <> '' ORDER BY row"
 """Notes that cannot be read have no digest, and are tried again each time their stamp changes."""

@@ -62,7 +62,7 @@ def learned(machine: Machine) -> int:
 def works(machine: Machine) -> None:
     """Everything that memem does for a session, and nothing to complain of."""
     told = machine.hooks()
-    assert "1 of shop" in told["SessionStart"].context
+    assert "1 for shop" in told["SessionStart"].context
     assert FACT in told["UserPromptSubmit"].context
     assert FACT in told["PreToolUse"].context
     assert told["PermissionRequest"].is_allowed
@@ -156,7 +156,7 @@ def test_a_vault_on_another_file_system_works_and_is_reported(plugin: Plugin) ->
                 known = server.says("memory_search", query="RS256").split("1. ")[1][:8]
                 server.says("memory_forget", id=known)  # which moves the note within its vault
             assert list(machine.vault.glob("memem/.forgotten/*.md"))
-            assert "on another file system" in machine.memem("doctor")
+            assert "on a different file system" in machine.memem("doctor")
             machine.settle()
 
 
@@ -285,7 +285,7 @@ def test_read_only_home_is_reported(machine: Machine) -> None:
         with machine.server() as server:
             text = server.fails("memory_save", content="Invoices are numbered per year.")
             assert "Cannot write the index" in text
-        assert "The engine cannot start here, so every server works alone" in server.complaint
+        assert "The shared engine cannot start here, so each session's server does its own work" in server.complaint
     is_back(machine)
 
 
@@ -346,7 +346,7 @@ def test_a_path_too_long_for_a_socket_is_answered_by_an_engine_all_the_same(far:
         assert FACT in far.hook("PreToolUse", session_id="warm").context
     assert server.complaint == ""
     works(far)
-    assert f"too long for a socket, which is in {far.runtime} instead" in far.memem("doctor")
+    assert f"too long for a socket, so the socket is in {far.runtime} instead" in far.memem("doctor")
 
 
 @pytest.mark.parametrize(("runtime", "words"), [("missing/deep", "Cannot use"), ("open", "open to others")])
@@ -357,7 +357,7 @@ def test_without_a_folder_for_the_socket_every_server_works_by_itself(far: Machi
     assert FACT in far.hook("UserPromptSubmit").context
     with far.server() as server:
         assert FACT in server.says("memory_search", query="RS256")
-    assert "The engine cannot start here, so every server works alone" in server.complaint
+    assert "The shared engine cannot start here, so each session's server does its own work" in server.complaint
     assert words in server.complaint
     assert "is not private; sessions cannot share an engine" in far.memem("doctor")
 
@@ -372,7 +372,8 @@ def test_a_hanging_leader_blocks_neither_hooks_nor_servers(machine: Machine) -> 
             leader.process.send_signal(signal.SIGSTOP)
             with ThreadPoolExecutor(len(EVENTS)) as pool:
                 told = dict(zip(EVENTS, pool.map(machine.hook, EVENTS), strict=True))
-            assert "Memories: 2 of shop" in told.pop("SessionStart").context
+            # Two once the Stop hook's miner is done, which may take longer than the session waits for the engine.
+            assert re.search(r"Memories: [12] for shop", told.pop("SessionStart").context)
             assert [answer.told for answer in told.values()] == [{}] * len(told)
             assert FACT in machine.hook("UserPromptSubmit", session_id="later").context  # which does not ask again
             assert machine.log.count(f"the engine did not answer within {client.ENGINE_SECONDS} s") == 4
@@ -393,7 +394,7 @@ def test_read_only_vault_is_recalled_and_new_notes_wait(machine: Machine) -> Non
         with machine.server() as server:
             assert FACT in server.says("memory_search", query="RS256")
             text = server.fails("memory_save", content="Invoices are numbered per year.")
-            assert "the file system is read-only; mount it writable and try again. Nothing was changed." in text
+            assert "the file system is read-only; remount it read-write and try again. Nothing was changed." in text
         assert "failed: Cannot write" in machine.memem("status")
         assert "you cannot write to" in machine.memem("doctor")
     is_back(machine)
@@ -406,7 +407,7 @@ def test_vault_on_a_full_disk_is_recalled_and_new_notes_wait(machine: Machine) -
         with machine.server() as server:
             text = server.fails("memory_save", content="Invoices are numbered per year.")
             assert "the disk is full; free some space and try again. Nothing was changed." in text
-        assert "MB free on the disk with" in machine.memem("doctor")
+        assert "MB free on the disk that holds" in machine.memem("doctor")
         subprocess.run([*machine.prefix, "rm", str(machine.vault / "filler")], check=True)
         machine.hook("SessionEnd")
         machine.settle()

@@ -13,7 +13,7 @@ import pytest
 from memem.core import background, files
 from memem.core.errors import MememError, VaultError
 from memem.core.project import OVERRIDE
-from memem.doors.engine.leader import Leader
+from memem.doors.engine.election import Leader
 from memem.doors.engine.protocol import Reply
 from memem.doors.hook import answers, client, command
 from memem.doors.mcp import tools
@@ -24,7 +24,7 @@ from memem.notes.repository import Repository
 from memem.pages import conflicts, refresh
 from memem.search import find
 from memem.search import refresh as search_refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.graph import build
 from memem.search.transcripts import sessions
 from memem.state import consent
@@ -85,7 +85,7 @@ def test_everything_in_the_home_is_private_whatever_the_umask(
 ) -> None:
     monkeypatch.setenv("MEMEM_DIR", str(meant.settings.home))
     live(meant, session)
-    encode.encode_all(meant)
+    model.encode_all(meant)
     assert meant.home.vectors.is_dir()
     leader = Leader(meant.home.engine_lock.parent / "engine.sock", lambda _: Reply("done"), log=pytest.fail)
     try:

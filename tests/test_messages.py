@@ -9,8 +9,7 @@ import pytest
 
 from memem.core import surroundings
 from memem.core.options import OPTIONS
-from memem.doors.cli import commands_of
-from memem.doors.cli.parser import VERBS
+from memem.doors.cli import VERBS, commands_of
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("memem/**/*.py"))

@@ -10,8 +10,7 @@ import yaml
 
 import memem
 from memem.core.options import OPTIONS
-from memem.doors.cli import commands_of
-from memem.doors.cli.parser import VERBS
+from memem.doors.cli import VERBS, commands_of
 from memem.doors.hook.answers import ANSWERS
 from memem.doors.hook.command import WORK
 

@@ -27,7 +27,7 @@ from tests.small_project import (
 )
 
 LIST_CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-LOOP = ("__init__", "protocol", "loop", "calls", "waiting")
+LOOP = ("__init__", "protocol", "loop", "backends")
 OLD_PYTHONS = ("3.6", "3.8", "3.10")
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="bootstrap.sh needs a POSIX system")

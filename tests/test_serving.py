@@ -250,7 +250,7 @@ def test_a_home_without_sockets_is_served(start: Callable[..., Server], ws: Work
     ws.home.engine_lock.mkdir(parents=True)
     server = start()
     assert tokens in server.says("memory_search", query="RS256")
-    assert "The engine cannot start here" in server.end()
+    assert "The shared engine cannot start here" in server.end()
 
 
 def test_unreadable_settings_are_named_until_they_are_fixed(

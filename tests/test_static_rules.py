@@ -87,7 +87,7 @@ def test_only_these_modules_start_programs() -> None:
         "core/background.py",  # memem itself
         "core/processes.py",  # ps, where the system tells of processes no other way
         "doors/cli/edit.py",  # the user's editor
-        "doors/mcp/waiting.py",  # bootstrap.sh, while there is no environment
+        "doors/mcp/backends.py",  # bootstrap.sh, while there is no environment
         "model/claude.py",  # the user's claude
         "model/plugin.py",  # the same, to remove the plugin
         "upkeep/checks/hooks.py",  # the hooks, as Claude Code runs them
@@ -97,8 +97,8 @@ def test_only_these_modules_start_programs() -> None:
     }
     assert uses("os.fork", "os.execv", "os.execve", "os.posix_spawn") == {
         "doors/hook/client.py",
-        "doors/mcp/waiting.py",  # the environment's own Python
-        "search/prescan.py",
+        "doors/mcp/backends.py",  # the environment's own Python
+        "search/refresh.py",
     }
 
 
@@ -109,7 +109,6 @@ def test_the_network_is_used_for_the_weights_alone() -> None:
     assert who("memem.search.encoders.download") == {"search/encoders/model.py"}
     assert who("socket", "_socket", "socketserver") == {
         "doors/engine/election.py",
-        "doors/engine/leader.py",
         "doors/engine/protocol.py",
         "doors/hook/client.py",
     }
@@ -158,7 +157,7 @@ def test_values_are_bound_and_never_part_of_a_statement() -> None:
         """connection.execute(_statement(NAME))""",
         """_run(connection, f"title = '{NAME}'")""",
         """ws.index.rows(f"title = '{NAME}'")""",
-        """self._fetch_all(f"SELECT * FROM notes WHERE title = '{NAME}'")""",
+        """self._execute(f"SELECT * FROM notes WHERE title = '{NAME}'")""",
     ],
 )
 def test_a_value_in_a_statement_is_reported_whatever_its_name(name: str, body: str) -> None:

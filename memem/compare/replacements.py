@@ -54,11 +54,11 @@ def find_other_value(old: Statement, new: Statement, common: Collection[str], ap
         return None
     pairs = zip(sentences(old.title)[:1] if apart else old.claims, new.claims, strict=False)
     for one, two in pairs:
-        found = _differ_after_beginning(one, two) or _differ_in_number(one, two, common)
-        if not found and old.kind == new.kind:
-            found = _differ_in_value(one, two)
-        if found:
-            return found
+        difference = _differ_after_beginning(one, two) or _differ_in_number(one, two, common)
+        if not difference and old.kind == new.kind:
+            difference = _differ_in_value(one, two)
+        if difference:
+            return difference
     return None
 
 
@@ -107,8 +107,6 @@ def _differ_after_beginning(one: Sentence, two: Sentence) -> Difference | None:
 
 def _differ_in_number(one: Sentence, two: Sentence, common: Collection[str]) -> Difference | None:
     """One thing with two numbers: "format v2" and "format v3"."""
-    if not (one.has_number and two.has_number):
-        return None
     mine, yours = dict(_counted(one)), dict(_counted(two))
     for thing, old in mine.items():
         new = yours.get(thing)
@@ -143,9 +141,8 @@ def _differ_in_value(one: Sentence, two: Sentence) -> Difference | None:
     old, new = _parts(one), _parts(two)
     if not old or not new or old[:2] != new[:2]:
         return None
-    if {token.key for token in old[2]} & {token.key for token in new[2]}:
-        return None
-    if old[2][0].kind == new[2][0].kind == NUMBER and _are_limited_apart(one, two):
+    is_shared = {token.key for token in old[2]} & {token.key for token in new[2]}
+    if is_shared or (old[2][0].kind == new[2][0].kind == NUMBER and _are_limited_apart(one, two)):
         return None
     return Difference("value", text_of(old[2]), text_of(new[2]))
 
@@ -168,8 +165,8 @@ def _parts(sentence: Sentence) -> tuple[tuple[str, ...], str, tuple[Token, ...]]
 def _held(statement: Statement, claims: tuple[Sentence, ...]) -> list[Token]:
     """The telling words of some claims that the statement does not itself call over."""
     over = _words_over(statement)
-    found = (token for sentence in claims for token in sentence.telling.values())
-    return [token for token in found if token.key not in over and not _CJK.search(token.raw)]
+    telling = (token for sentence in claims for token in sentence.telling.values())
+    return [token for token in telling if token.key not in over and not _CJK.search(token.raw)]
 
 
 def _names(statement: Statement) -> set[str]:

@@ -7,7 +7,7 @@ from memem.compare.relation import Difference
 from memem.compare.tokens import NAME, NUMBER, SMALL, Sentence, Token, opposites, phrases, quantities, words
 
 MAX_NAME_WORDS = 3
-AUXILIARIES = ("do", "any", "more")
+AUXILIARIES = {"do", "any", "more"}
 
 Segment = tuple[tuple[Token, ...], tuple[Token, ...], int]  # the old words, the new words, and where the old ones begin
 
@@ -103,10 +103,8 @@ def _difference(
 
 
 def _is_negation(tokens: tuple[Token, ...]) -> bool:
-    denials = [token.key in phrases("negations") for token in tokens]
-    return any(denials) and all(
-        denies or token.key in AUXILIARIES for token, denies in zip(tokens, denials, strict=True)
-    )
+    keys, denials = {token.key for token in tokens}, phrases("negations").keys()
+    return bool(keys & denials) and keys - denials <= AUXILIARIES
 
 
 def number_difference(old: Token, new: Token, one: str = "", two: str = "") -> Difference | None:
@@ -120,5 +118,4 @@ def number_difference(old: Token, new: Token, one: str = "", two: str = "") -> D
 
 
 def text_of(tokens: Sequence[Token]) -> str:
-    """The words as they were written."""
     return " ".join(token.raw for token in tokens)

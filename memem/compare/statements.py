@@ -16,32 +16,26 @@ def compare(old: Statement, new: Statement, common: Collection[str] = ()) -> Com
     mine, yours = sentences(old.text), sentences(new.text)
     comparable = bool(mine and yours) and max(len(old.text), len(new.text)) <= LONGEST
     apart = titles_differ(old, new)
-    if not comparable or apart:
-        same = not apart and old.text.split() == new.text.split()
-        relation = SAME if same else OTHER
-    else:
+    if comparable and not apart:
         relation = _extent(mine, yours)
+    else:
+        relation = SAME if not apart and old.text.split() == new.text.split() else OTHER
     if relation == SAME:
         return Comparison(SAME)
-    found, replaces = _replaced(old, new, common, apart)
-    if comparable and not apart:
-        found += _changes(mine, yours)
-    if found:
-        return Comparison(CHANGED, tuple(dict.fromkeys(found)), replaces)
-    return Comparison(relation)
-
-
-def _replaced(old: Statement, new: Statement, common: Collection[str], apart: bool) -> tuple[list[Difference], bool]:
-    """The differences between what two notes claim, and whether the new one says itself that it replaces the old."""
     over, back = find_retired(old, new, common), find_retired(new, old, common)
     found = [Difference("replaced", text_of(over), text_of(back))] if over or back else []
-    other = find_other_value(old, new, common, apart)
-    claimed = {key for sentence in sentences(old.text)[:1] for key in sentence.telling}
-    return found + ([other] if other else []), bool(over) and claimed <= content_keys(new.title, new.text)
+    if other := find_other_value(old, new, common, apart):
+        found.append(other)
+    if comparable and not apart:
+        found += _changes(mine, yours)
+    if not found:
+        return Comparison(relation)
+    claimed = {key for sentence in mine[:1] for key in sentence.telling}
+    replaces = bool(over) and claimed <= content_keys(new.title, new.text)
+    return Comparison(CHANGED, tuple(dict.fromkeys(found)), replaces)
 
 
 def _changes(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> list[Difference]:
-    """The differences of sentences that are nearly equal."""
     equal = {sentence.keys for sentence in mine} & {sentence.keys for sentence in yours}
     if len(mine) + len(yours) > 2 and not equal:
         names, others = ({key for sentence in group for key in sentence.names} for group in (mine, yours))
@@ -57,7 +51,6 @@ def _changes(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> list[Differ
 
 
 def _extent(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> str:
-    """Which of two statements says more."""
     if [sentence.keys for sentence in mine] == [sentence.keys for sentence in yours]:
         return SAME
     if _is_all_said(mine, yours):

@@ -68,19 +68,13 @@ class Sentence:
         telling = self.telling.values()
         return frozenset(token.key for token in telling if token.kind == NAME or token.raw[:1].isupper())
 
-    @cached_property
-    def has_number(self) -> bool:
-        return any(token.kind == NUMBER for token in self.tokens)
-
     def is_addition(self, place: int) -> bool:
         """Whether the words from this place on only add to what is said before them."""
-        spoken = 0
-        for number, token in enumerate(self.tokens):
-            if spoken == place and token.kind != BREAK:
-                before = self.tokens[number - 1].kind if number else BREAK
-                return before == BREAK or token.key in words("additions")
-            spoken += token.kind != BREAK
-        return False
+        places = [at for at, token in enumerate(self.tokens) if token.kind != BREAK]
+        if place >= len(places):
+            return False
+        at = places[place]
+        return not at or self.tokens[at - 1].kind == BREAK or self.tokens[at].key in words("additions")
 
 
 @cache
@@ -94,10 +88,10 @@ def phrases(name: str) -> dict[str, list[tuple[str, ...]]]:
     """A list of phrases from words.toml by their first word, the longest first, each as the keys of its words."""
     table = load_table(__file__, "words.toml")[name].split(";")
     listed = [[word for word in phrase.split() if word not in words("ignored")] for phrase in table]
-    found: dict[str, list[tuple[str, ...]]] = {}
+    by_first: dict[str, list[tuple[str, ...]]] = {}
     for phrase in sorted((tuple(map(_key, each)) for each in listed), key=len, reverse=True):
-        found.setdefault(phrase[0], []).append(phrase)
-    return found
+        by_first.setdefault(phrase[0], []).append(phrase)
+    return by_first
 
 
 @cache
@@ -129,8 +123,7 @@ def content_keys(*texts: str) -> frozenset[str]:
 @lru_cache(maxsize=512)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Every sentence of a text that has any words."""
-    found = (_sentence(part) for part in _END.split(plain(text)))
-    return tuple(sentence for sentence in found if sentence.spoken)
+    return tuple(sentence for sentence in map(_sentence, _END.split(plain(text))) if sentence.spoken)
 
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -149,7 +142,7 @@ _SHORTENED = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx)\.", re.I)
 
 
 def unwrapped(text: str) -> str:
-    """Join the lines that only the width of an editor has broken."""
+    """Join lines that were broken only to fit a width."""
     return _WRAPPED.sub(r"\1 ", text)
 
 
@@ -168,7 +161,7 @@ def _pattern() -> re.Pattern[str]:
     listed = " ".join(
         [*(value for value in table.values() if isinstance(value, str)), *table["opposites"], *table["units"]]
     )
-    known = sorted({word for word in re.findall(rf"[{_CJK}]+", listed) if len(word) > 1}, key=len, reverse=True)
+    cjk_words = sorted({word for word in re.findall(rf"[{_CJK}]+", listed) if len(word) > 1}, key=len, reverse=True)
     return re.compile(
         "|".join(
             (
@@ -178,7 +171,7 @@ def _pattern() -> re.Pattern[str]:
                 rf"(?P<chunk>(?:--?(?={_W})|[~$@#./*]{{1,3}}(?={_W}))?{_W}+"
                 rf"(?:(?:'|[.\-/@+#\\~*&]+|:(?=\d)|(?<=\d),(?=\d{{3}}(?!\d))){_W}+)*"
                 r"(?:\+\+|[%#](?!\w)|/(?=\s|$|`)|\(\))?)",
-                rf"(?P<cjk>{'|'.join(known)}|[{_CJK}])",
+                rf"(?P<cjk>{'|'.join(cjk_words)}|[{_CJK}])",
                 r"(?P<quote>`)",
                 r"(?P<be>[=:](?!=))",
                 r"(?P<pause>[,()\[\]{}—–、|]|(?<=\s)-+(?=\s))",
@@ -279,7 +272,6 @@ def _key(word: str) -> str:
 
 
 def _with_units(tokens: list[Token]) -> list[Token]:
-    """Join a number and the unit after it."""
     merged: list[Token] = []
     for token in tokens:
         last = merged[-1] if merged else None

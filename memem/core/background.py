@@ -16,12 +16,6 @@ FETCH_MODEL = ("index", "model", "fetch")
 MINE_HISTORY = ("mine", "--history", "--background")
 
 
-def mine_arguments(transcript: Path, *, flush: bool) -> tuple[str, ...]:
-    """Return the arguments that mine one session."""
-    wanted = ("mine", "--background", "--session", str(transcript.absolute()))
-    return (*wanted, "--flush") if flush else wanted
-
-
 def start_memem(arguments: Sequence[str], environ: Mapping[str, str], log: Path, *, keep_log: bool = False) -> None:
     """Start memem detached from this terminal; its output goes to `log`, which is emptied unless `keep_log`."""
     files.make_private_folder(log.parent)

@@ -21,9 +21,6 @@ class Belonging:
     bytes: int
 
 
-_FOLDERS = ("state", "cache", "models", "run")
-
-
 def list_belongings(home: Home) -> list[Belonging]:
     """List those that exist; a folder counts with its content."""
     kinds: dict[str, list[str]] = {
@@ -42,9 +39,8 @@ def remove_all(home: Home) -> list[Path]:
     """Delete them and the folders that are then empty; return the files of others that are left."""
     for each in list_belongings(home):
         remove(each.path)
-    for name in _FOLDERS:
-        remove_empty(home.root / name)
-    remove_empty(home.root)
+    for folder in (home.state, home.cache, home.models, home.root / "run", home.root):
+        remove_empty(folder)
     return sorted(home.root.iterdir()) if home.root.is_dir() else []
 
 

@@ -100,9 +100,10 @@ class Chunk:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        turns = tuple(Turn(**_typed(turn)) for turn in value["turns"])
-        return cls(**{**value, "turns": turns, "known": tuple(value["known"])})
-
-
-def _typed(turn: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(each) if isinstance(each, list) else each for name, each in turn.items()}
+        turns = []
+        for turn in value["turns"]:
+            fields: dict[str, Any] = {
+                key: tuple(part) if isinstance(part, list) else part for key, part in turn.items()
+            }
+            turns.append(Turn(**fields))
+        return cls(**{**value, "turns": tuple(turns), "known": tuple(value["known"])})

@@ -11,7 +11,6 @@ Ticks = Callable[[], float]  # seconds of a monotonic clock
 
 
 def system_clock() -> datetime:
-    """Return the time now, with the zone of this machine."""
     return datetime.now().astimezone()
 
 
@@ -64,26 +63,29 @@ def is_in_force(memory: Memory, now: datetime) -> bool:
     return current and get_stated_span(memory, now.tzinfo).contains(now.timestamp())
 
 
-def begin_of(text: str, zone: tzinfo | None) -> float | None:
-    """Return the time at which a date or time begins, in seconds; None if it is neither."""
-    return _seconds(text, zone, days=0)
+def begin_of(text: str, zone: tzinfo | None, days_later: int = 0) -> float | None:
+    """Return when a time or date begins, in seconds, for a date `days_later` days on; None if it is neither."""
+    day = _day(text)
+    try:
+        moment = datetime.fromisoformat(text.strip()) if day is None else datetime.combine(day, time.min)
+        moment += timedelta(days=0 if day is None else days_later)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
+    except (OverflowError, OSError, ValueError):
+        return None
 
 
 def end_of(text: str, zone: tzinfo | None) -> float | None:
     """Return the time at which a date or time ends, in seconds; None if it is neither, or the last possible day."""
-    return _seconds(text, zone, days=1)
+    return begin_of(text, zone, days_later=1)
 
 
 def write_as_time(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
     """Write a date as a time, its beginning or its `last` second, since a property has one type."""
     day = _day(text)
-    if day is None:
-        return text
-    return datetime.combine(day, time(23, 59, 59) if last else time(), zone).isoformat()
+    return text if day is None else datetime.combine(day, time(23, 59, 59) if last else time(), zone).isoformat()
 
 
 def is_day(text: str) -> bool:
-    """Check whether a text is a date without a time."""
     return _day(text) is not None
 
 
@@ -116,15 +118,4 @@ def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        return None
-
-
-def _seconds(text: str, zone: tzinfo | None, days: int) -> float | None:
-    """Parse a time, local unless it has a zone, or a day, of which the beginning `days` later counts."""
-    day = _day(text)
-    try:
-        moment = datetime.fromisoformat(text.strip()) if day is None else datetime.combine(day, time.min)
-        moment += timedelta(days=0 if day is None else days)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
-    except (OverflowError, OSError, ValueError):
         return None

@@ -1,43 +1,34 @@
-"""Every error that memem raises on purpose.
+"""Every error that memem raises on purpose. A message is one line: what happened, to which file, what to do.
 
-    MememError                      exit 1, one line on stderr
-    ├── SettingsError               a variable or config.toml has an invalid value
-    ├── InputError                  an argument is empty, too long or malformed
-    │   ├── SecretOnly              the text is nothing but secrets
-    │   └── Forgotten               the text was forgotten, and returns only when a person says so
-    ├── NotFound                    no memory has this id
-    ├── Ambiguous                   several memories match this id
-    ├── VaultError                  the vault cannot be used
-    │   ├── VaultMissing            it is not there: unmounted, moved
-    │   │   └── VaultUnmade         it was never created
-    │   └── VaultUnwritable         it is there, but not writable
-    ├── NoteError                   one note cannot be used
-    │   ├── NoteUnreadable          its frontmatter cannot be parsed: quarantined
-    │   ├── NoteChanged             it changed on disk since it was read
-    │   └── RewriteRefused          a rewrite might change other bytes of the note
-    ├── HomeError                   MEMEM_DIR cannot be used: unwritable, full
-    ├── IndexUnusable               the derived index cannot be used
-    │   ├── IndexDamaged            not a database, or a broken one
-    │   └── IndexTooNew             made by a newer memem
-    ├── StateUnusable               the state database is damaged or too new: mining stops, notes and recall work
-    │   └── StateTooNew             made by a newer memem
-    ├── BudgetSpent                 today's calls or dollars are used up: the turns wait until tomorrow
-    ├── ModelError                  the embedding model cannot be used: missing, wrong, or not loadable
-    │   ├── WeightsMissing          no folder has the published weights
-    │   └── FetchFailed             the weights could not be downloaded or saved
-    ├── ExtractError                no lessons could be extracted: the turns wait, nothing is lost
-    │   ├── CliMissing              there is no `claude`
-    │   ├── NotLoggedIn             `claude` has no account
-    │   ├── RateLimited             the account has to wait, until `retry_at` if that is stated
-    │   ├── Overloaded              the service is overloaded
-    │   ├── TookTooLong             no answer within the time limit
-    │   ├── Refused                 the model refuses to answer
-    │   ├── NotJson                 the answer is not JSON
-    │   ├── NotSchema               the answer is JSON of another shape
-    │   └── CallFailed              any other failure: an exit code, an empty answer, a killed process
-    └── Busy                        another memem process has the lock
-
-A message says what happened, to which file, and what to do. It is always a single line.
+MememError                           a door prints the message on stderr and exits 1
+├── SettingsError                    a variable or config.toml has an invalid value
+├── InputError                       an argument is empty, too long or malformed
+│   ├── SecretOnly                   the text is nothing but secrets
+│   └── Forgotten                    the text was forgotten, and returns only when a person says so
+├── NotFound, Ambiguous              no memory, or several, match this id
+├── VaultError                       the vault cannot be used
+│   ├── VaultMissing                 it is not there: unmounted, moved
+│   │   └── VaultUnmade              it was never created
+│   └── VaultUnwritable              it is there, but not writable
+├── NoteError                        one note cannot be used
+│   ├── NoteUnreadable               its frontmatter cannot be parsed: quarantined
+│   ├── NoteChanged                  it changed on disk since it was read
+│   └── RewriteRefused               a rewrite might change other bytes of the note
+├── HomeError                        MEMEM_DIR cannot be used: unwritable, full
+├── IndexUnusable                    the derived index cannot be used
+│   └── IndexDamaged, IndexTooNew    it is broken, or made by a newer memem
+├── StateUnusable                    the state database cannot be used: mining stops, notes and recall work
+│   └── StateTooNew                  made by a newer memem
+├── BudgetSpent                      today's calls or dollars are used up: the turns wait until tomorrow
+├── ModelError                       the embedding model cannot be used: missing, wrong, or not loadable
+│   └── WeightsMissing, FetchFailed  no folder has the weights, or they could not be downloaded or saved
+├── ExtractError                     no lessons could be extracted: the turns wait, nothing is lost
+│   ├── CliMissing, NotLoggedIn      there is no `claude`, or it has no account
+│   ├── RateLimited, Overloaded      the account has to wait, or the service is overloaded
+│   ├── TookTooLong, Refused         no answer in time, or the model refuses to answer
+│   ├── NotJson, NotSchema           the answer is not JSON, or JSON of another shape
+│   └── CallFailed                   an exit code, an empty answer, a killed process
+└── Busy                             another memem process has the lock
 """
 
 from dataclasses import dataclass
@@ -57,8 +48,7 @@ FREE = Usage()
 UNKNOWN_COST = Usage(dollars=None)
 
 
-class MememError(Exception):
-    """The root of the tree above; a door prints its message and exits 1."""
+class MememError(Exception): ...
 
 
 class SettingsError(MememError): ...
@@ -134,7 +124,7 @@ class FetchFailed(ModelError): ...
 
 
 class ExtractError(MememError):
-    """Raised after a call, too: `usage` is its cost."""
+    """After a call, `usage` is its cost."""
 
     def __init__(self, message: str, usage: Usage = FREE) -> None:
         super().__init__(message)
@@ -148,6 +138,8 @@ class NotLoggedIn(ExtractError): ...
 
 
 class RateLimited(ExtractError):
+    """`retry_at` is the end of the wait, if that is stated."""
+
     def __init__(self, message: str, usage: Usage = FREE, retry_at: datetime | None = None) -> None:
         super().__init__(message, usage)
         self.retry_at = retry_at

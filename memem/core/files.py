@@ -20,13 +20,13 @@ Stamp = tuple[int, int, int]  # a file's mtime, ctime and size, which change wit
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
-    errno.EROFS: "the file system is read-only; mount it writable and try again",
+    errno.EROFS: "the file system is read-only; remount it read-write and try again",
     errno.EACCES: "permission denied; check its permissions and try again",
     errno.EPERM: "operation not permitted; check its permissions and try again",
     errno.ENAMETOOLONG: "the path is too long; use a folder with a shorter path",
     errno.ENOTDIR: "part of the path is a file, not a folder; move the file or use another path",
     errno.EIO: "the disk reported an error; check the disk and try again",
-    errno.ELOOP: "it is a symbolic link, which memem does not follow here",
+    errno.ELOOP: "it is a symbolic link, which memem does not follow here; replace it with the file or folder itself",
 }
 
 
@@ -44,7 +44,6 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file; None when there is none."""
     with suppress(OSError):
         status = path.stat()
         return status.st_mtime_ns, status.st_ctime_ns, status.st_size
@@ -70,13 +69,10 @@ def write_atomic(
     data: bytes,
     *,
     fsync: bool,
-    mode: int | None = None,
-    just_before: Callable[[], object] = lambda: None,
+    mode: int | None = None,  # None: the user's umask decides
+    just_before: Callable[[], object] = lambda: None,  # may raise to prevent the replacement
 ) -> None:
-    """Replace or create `path` so that readers, also after a crash, find the old bytes or the new, never a mixture.
-
-    Without a `mode` the user's umask decides. `just_before` may raise to prevent the replacement.
-    """
+    """Replace or create `path` so that readers, also after a crash, find the old bytes or the new, never a mixture."""
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode or 0o666)
     try:
@@ -155,14 +151,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove(path: Path, *, fsync: bool) -> None:
-    """Delete a file."""
     os.unlink(path)  # noqa: PTH108 - see write_atomic
     if fsync:
         sync_folder(path.parent)
 
 
 def remove_quietly(path: Path) -> None:
-    """Delete a file if it is there and we can."""
     with suppress(OSError):
         os.unlink(path)  # noqa: PTH108 - see write_atomic
 

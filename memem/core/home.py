@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from memem.core import files
 from memem.core.errors import HomeError
@@ -15,18 +14,13 @@ MAX_SOCKET_PATH_BYTES = 100  # macOS has room for 104, Linux for 108
 OWN_FOLDER = "memem-calls"  # the folder a model is called from; it marks the transcript of such a call
 
 
-class _Rooted(Protocol):
-    @property
-    def root(self) -> Path: ...
-
-
 class RelativePath:
     """An attribute that is a path below the `root` of its object."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def __get__(self, owner: _Rooted, _: type) -> Path:
+    def __get__(self, owner: "Home | VaultPaths", _: type) -> Path:
         return owner.root / self._path
 
 

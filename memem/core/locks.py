@@ -35,10 +35,7 @@ def holding(path: Path, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def sharing(path: Path, seconds: float) -> Iterator[None]:
-    """Lock a file that has another purpose and is only read; raise Busy as `holding` does.
-
-    Does nothing if the file is missing, or if its file system has no locks.
-    """
+    """Lock a file that is only read, as `holding` does; do nothing if it is missing or its file system has no locks."""
     if os.name != "posix":  # on Windows a lock would keep others from reading it
         yield
         return
@@ -88,10 +85,7 @@ def _wait_for(descriptor: int, path: Path, seconds: float) -> None:
 
 @contextmanager
 def awaiting(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`, however long it takes to get it.
-
-    The kernel does the waiting, which cannot be interrupted: call it in a daemon thread.
-    """
+    """Hold the lock at `path`, however long that takes. The wait cannot be interrupted: call it in a daemon thread."""
     while True:
         path.touch(mode=files.PRIVATE_FILE)
         with path.open("a") as file:

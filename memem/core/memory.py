@@ -72,7 +72,6 @@ class Entry:
 
     @property
     def link(self) -> str:
-        """The link to it in other notes."""
         return f"[[{PurePosixPath(self.path).stem}]]"
 
     def is_named_by(self, link: str) -> bool:

@@ -1,10 +1,9 @@
-"""Every setting, one row each. `memem config` prints them, `docs/configuration.md` explains them."""
+"""Every setting, one row each, and the parsers for their text. `docs/configuration.md` explains them."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-
-from memem.core.option_values import between, folder, folder_if_any, folders, name, one_of, switch
 
 HOME_VARIABLE = "MEMEM_DIR"
 VAULT_VARIABLE = "MEMEM_OBSIDIAN_VAULT"
@@ -50,6 +49,56 @@ class Option:
         return str(load_table(__file__, "options.toml")[self.key])
 
 
+# Parsers raise ValueError with a hint at valid values.
+
+
+def switch(text: str) -> bool:
+    word = text.strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off"):
+        return False
+    raise ValueError("use 1 or 0")
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"use one of {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def between(kind: Callable[[str], float], low: float, high: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        with suppress(ValueError):
+            number = kind(text)
+            if low <= number <= high:
+                return number
+        raise ValueError(f"use a number from {low} to {high}")
+
+    return parse
+
+
+def folder(text: str) -> str:
+    if not text.strip() or "\0" in text:
+        raise ValueError("use the path of a folder")
+    return text
+
+
+def folders(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("use folder paths, separated as in PATH")
+    return text
+
+
+def name(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("use a name")
+    return text.strip()
+
+
 OPTIONS = (
     Option("vault", "~/obsidian-brain", folder, is_path=True),
     Option("fsync", "1", switch),
@@ -58,7 +107,7 @@ OPTIONS = (
     Option("slice_characters", "8000", between(int, 500, 9_500)),
     Option("encoder", "minilm", one_of("minilm", "sentence-transformers", "none")),
     Option("embed_model", DEFAULT_EMBED_MODEL, name),
-    Option("model_dir", "", folder_if_any, is_path=True),
+    Option("model_dir", "", lambda text: folder(text) if text else None, is_path=True),
     Option("query_seconds", "10", between(float, 0, 600)),
     Option("background", "1", switch),
     Option("extractor", "claude", one_of("claude", "rules")),

@@ -29,7 +29,27 @@ def give_way() -> None:
 
 def read_start_time(pid: int) -> str | None:
     """Return a process's start time, in a format of the system; None when it does not run."""
-    return _start_in_proc(pid) if _ON_LINUX else _start_by_ps(pid)
+    if not _ON_LINUX:
+        return _ask_ps(pid)
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The second field is the command in brackets, which may contain brackets and spaces.
+    state, *fields = line.rpartition(")")[2].split()
+    return None if state in "ZX" else fields[18]
+
+
+def _ask_ps(pid: int) -> str | None:
+    # The text has to be the same in every locale and time zone.
+    command = ["ps", "-o", "state=", "-o", "lstart=", "-p", str(pid)]
+    environ = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
+    try:
+        answer = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    state, *start = answer.stdout.split() or ["Z"]
+    return None if state.startswith("Z") else " ".join(start)
 
 
 def is_same(pid: int, start: str) -> bool:
@@ -57,17 +77,14 @@ def end_group(pid: int) -> bool:
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """Return a preexec_fn for Popen that kills the child when the thread that started it ends; None if not supported.
-
-    Between fork and exec hardly anything is allowed, so everything is looked up before.
-    """
+    """Return a preexec_fn for Popen that kills the child when the thread that started it ends; None if unsupported."""
     if not _ON_LINUX:
         return None
     try:
         prctl = ctypes.PyDLL(None).prctl  # CDLL would release the interpreter's lock, after a fork
     except (OSError, AttributeError):
         return None
-    parent = os.getpid()
+    parent = os.getpid()  # looked up before: between fork and exec hardly anything is allowed
 
     def prepare() -> None:
         prctl(_SET_PARENT_DEATH_SIGNAL, int(_KILL))
@@ -83,25 +100,3 @@ def _signal_group(pid: int, what: signal.Signals) -> bool:
     except OSError:
         return False
     return True
-
-
-def _start_in_proc(pid: int) -> str | None:
-    try:
-        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    # The second field is the command in brackets, which may contain brackets and spaces.
-    state, *fields = line.rpartition(")")[2].split()
-    return None if state in "ZX" else fields[18]
-
-
-def _start_by_ps(pid: int) -> str | None:
-    # The text has to be the same in every locale and time zone.
-    command = ["ps", "-o", "state=", "-o", "lstart=", "-p", str(pid)]
-    environ = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
-    try:
-        answer = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    state, *start = answer.stdout.split() or ["Z"]
-    return None if state.startswith("Z") else " ".join(start)

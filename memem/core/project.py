@@ -1,20 +1,15 @@
-"""Resolve the project of a folder.
+"""Resolve the project of a folder: by `.memem.toml`, by its repository, or by the folder's own name.
 
-1. `project = "name"` in the nearest `.memem.toml`, here or above;
-2. the repository: the name in its remote's address, else the folder of its common git dir, so that all worktrees
-   of one repository share their memories;
-3. the folder's own name.
-
-`mining = false` in such a file excludes sessions in that folder, and in all below it, from mining.
-
-Git's files are read directly: starting `git` costs more than everything else a prompt needs.
+The nearest `project = "name"`, here or above, comes first; then the name in the remote's address, else the folder of
+the common git dir, so that all worktrees of one repository share their memories. `mining = false` in a `.memem.toml`
+excludes sessions in that folder, and in all below it, from mining. Git's files are read directly: starting `git` costs
+more than everything else a prompt needs.
 """
 
 import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from memem.core import safe_open
 from memem.core.errors import SettingsError
@@ -36,12 +31,14 @@ class Project:
 
 
 def resolve(folder: Path, user_home: Path) -> Project:
-    """Return the project that `folder` belongs to."""
     folder = folder.resolve()
     git = _find_git(folder)
     branch = git.branch() if git else ""
-    for place in _override_places(folder, git):
-        name = _override(place / OVERRIDE).name
+    places = [folder, *folder.parents]
+    if git:  # up to the root of the repository; then the main worktree
+        places = [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
+    for place in places:
+        name, _ = _read_override(place / OVERRIDE)
         if name:
             return Project(name, place, branch)
     if git:
@@ -63,7 +60,7 @@ def may_be_mined(folder: Path) -> bool:
         folder = folder.resolve()
         git = _find_git(folder)
         places = [folder, *folder.parents, *([git.common_dir.parent] if git else [])]
-        return all(_override(place / OVERRIDE).mining for place in places)
+        return all(may_mine for _, may_mine in (_read_override(place / OVERRIDE) for place in places))
     except PermissionError:
         return False
     except (OSError, ValueError):
@@ -78,25 +75,13 @@ def normalise(name: str) -> str:
     return unicodedata.normalize("NFC", joined)[:MAX_NAME].strip("-.") or GENERAL
 
 
-def _override_places(folder: Path, git: "_Git | None") -> list[Path]:
-    """List the folder and those above, in a repository up to its root; then the main worktree."""
-    places = [folder, *folder.parents]
-    if git is None:
-        return places
-    return [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
-
-
-class _Override(NamedTuple):
-    name: str = ""
-    mining: bool = True
-
-
-def _override(path: Path) -> _Override:
+def _read_override(path: Path) -> tuple[str, bool]:
+    """Return the name of the project, empty for none, and whether its sessions may be mined."""
     try:
         # The file comes with the repository: it may be a link to a device.
         raw = safe_open.read_small(path, MAX_CONFIG_BYTES).decode()
     except (FileNotFoundError, NotADirectoryError):
-        return _Override()
+        return "", True
     except (OSError, UnicodeDecodeError) as problem:
         why = reason(problem) if isinstance(problem, OSError) else problem
         raise SettingsError(f"{path} cannot be read: {why}.") from None
@@ -109,13 +94,11 @@ def _override(path: Path) -> _Override:
         raise SettingsError(f'{path}: project must be text, as in project = "shop-api".')
     if not isinstance(mining, bool):
         raise SettingsError(f"{path}: mining must be true or false, as in mining = false.")
-    return _Override(normalise(name) if name.strip() else "", mining)
+    return normalise(name) if name.strip() else "", mining
 
 
 @dataclass(frozen=True, slots=True)
 class _Git:
-    """The folders of a repository."""
-
     worktree: Path
     git_dir: Path
     common_dir: Path
@@ -134,10 +117,10 @@ class _Git:
 
     def branch(self) -> str:
         head = _first_line(self.git_dir / "HEAD")
-        if head.startswith("ref: refs/heads/"):
-            name = head.removeprefix("ref: refs/heads/")
-            return "" if name == ".invalid" else name
-        return head[:10]
+        if not head.startswith("ref: refs/heads/"):
+            return head[:10]
+        name = head.removeprefix("ref: refs/heads/")
+        return "" if name == ".invalid" else name
 
 
 def _find_git(folder: Path) -> _Git | None:

@@ -62,7 +62,6 @@ def plugin_options(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def locate_home(environ: Mapping[str, str], user_home: Path) -> Path:
-    """Return the root of everything that is not a note."""
     return expand(environ.get(HOME_VARIABLE) or DEFAULT_HOME, user_home, user_home)
 
 
@@ -139,12 +138,10 @@ def read_config(config_file: Path) -> dict[str, str]:
     except ValueError as problem:
         raise SettingsError(f"{config_file} is not valid TOML: {problem}. Correct it and try again.") from None
     options = {option.key: option for option in OPTIONS}
-    former = {option.former.key for option in OPTIONS if option.former}
-    unknown = sorted(set(table) - set(options) - former - REMOVED_KEYS)
+    unknown = sorted(set(table) - set(options) - {each.former.key for each in OPTIONS if each.former} - REMOVED_KEYS)
     if unknown:
-        raise SettingsError(
-            f"{config_file} has an unknown key {unknown[0]!r}. Known keys: {', '.join(sorted(options))}."
-        )
+        keys = ", ".join(sorted(options))
+        raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known keys: {keys}.")
     for key, value in table.items():
         if not isinstance(value, str if key in options and options[key].is_path else str | int | float):
             raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")

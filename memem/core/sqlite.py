@@ -4,10 +4,10 @@ import functools
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar, cast
+from typing import ParamSpec, TypeVar
 
 from memem.core import files
 from memem.core.errors import Busy, HomeError, MememError
@@ -30,17 +30,14 @@ Columns = tuple[tuple[str, str], ...]  # pairs of a table and a column
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """A file's name for messages, the errors for one that cannot be used, and the remedy.
-
-    A `soft` file is never synced: if a power failure damages it, it is created again.
-    """
+    """A file's name for messages, the errors for one that cannot be used, and the remedy."""
 
     name: str
     damaged: type[MememError]
     too_new: type[MememError]
     remedy: str
     patience: int | None = None  # milliseconds to wait for other processes; None for BUSY_MILLISECONDS
-    soft: bool = False
+    soft: bool = False  # never synced: if a power failure damages it, it is created again
 
     @property
     def seconds(self) -> float:
@@ -58,14 +55,18 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
                 path.touch(mode=files.PRIVATE_FILE)
         except OSError as error:
             raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
-        # Threads of the engine use a workspace in turn (`doors/engine/shared_workspace.py`), never at once.
+        # Threads of the engine use a workspace in turn (`serving.py`), never at once.
         connection = sqlite3.connect(path, timeout=purpose.seconds, isolation_level=None, check_same_thread=False)
         try:
-            _version(connection, path, migrations, purpose)
+            version = _version(connection, path, migrations, purpose)
             connection.execute(f"PRAGMA synchronous = {'OFF' if purpose.soft else 'FULL' if durable else 'NORMAL'}")
             connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
             _use_wal(connection, purpose)
-            _migrate(connection, path, migrations, purpose)
+            if version < len(migrations):
+                with transaction(connection):  # another process may have migrated it meanwhile
+                    for migrate in migrations[_version(connection, path, migrations, purpose) :]:
+                        migrate(connection)
+                    connection.execute(f"PRAGMA user_version = {len(migrations)}")
         except BaseException:
             connection.close()
             raise
@@ -86,21 +87,12 @@ def _use_wal(connection: sqlite3.Connection, purpose: Purpose) -> None:
             return
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, migrations: Migrations, purpose: Purpose) -> None:
-    if _version(connection, path, migrations, purpose) == len(migrations):
-        return
-    with transaction(connection):
-        for number in range(_version(connection, path, migrations, purpose), len(migrations)):
-            migrations[number](connection)
-        connection.execute(f"PRAGMA user_version = {len(migrations)}")
-
-
 def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations, purpose: Purpose) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > len(migrations):
         raise purpose.too_new(
-            f"The {purpose.name} {path} was written by a newer memem. "
-            f"Upgrade memem, or keep this version: {purpose.remedy}"
+            f"The {purpose.name} {path} was written by a newer version of memem. "
+            f"Upgrade memem. To stay on this version instead: {purpose.remedy}"
         )
     return version
 
@@ -113,14 +105,14 @@ def check_version(path: Path, migrations: Migrations, purpose: Purpose) -> None:
 
 def drop(path: Path) -> None:
     """Delete a file that cannot be used, with SQLite's files next to it. Raises HomeError."""
-    _remove(path, lambda: path.unlink(missing_ok=True))
+    with _removing(path):
+        path.unlink(missing_ok=True)
 
 
 def set_aside(path: Path) -> None:
     """Rename a damaged file to `.damaged`, in place of an earlier one. Raises HomeError."""
-
-    def move() -> None:
-        aside = path.with_name(f"{path.name}.damaged")
+    aside = path.with_name(f"{path.name}.damaged")
+    with _removing(path):
         if aside.is_dir():
             import shutil
 
@@ -128,8 +120,6 @@ def set_aside(path: Path) -> None:
         elif path.is_dir():
             aside.unlink(missing_ok=True)
         path.replace(aside)
-
-    _remove(path, move)
 
 
 def is_damage(problem: MememError) -> bool:
@@ -141,10 +131,11 @@ def is_damage(problem: MememError) -> bool:
     return code in (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
-def _remove(path: Path, move: Callable[[], object]) -> None:
+@contextmanager
+def _removing(path: Path) -> Iterator[None]:
     try:
         with suppress(FileNotFoundError):
-            move()
+            yield
         for ending in ("-wal", "-shm"):
             path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
@@ -153,7 +144,7 @@ def _remove(path: Path, move: Callable[[], object]) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, *, writes: bool = True) -> Iterator[None]:
-    """Commit everything or nothing; join a transaction that is already open."""
+    """Commit everything or nothing, and let all queries see one state; join a transaction that is already open."""
     if connection.in_transaction:
         yield
         return
@@ -168,11 +159,6 @@ def transaction(connection: sqlite3.Connection, *, writes: bool = True) -> Itera
         raise
 
 
-def snapshot(connection: sqlite3.Connection) -> AbstractContextManager[None]:
-    """Let several queries see one state, whatever others commit; join a transaction that is already open."""
-    return transaction(connection, writes=False)
-
-
 @contextmanager
 def translated(path: Path, purpose: Purpose) -> Iterator[None]:
     """Turn SQLite's errors into memem's."""
@@ -181,9 +167,8 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Busy(
-                f"The {purpose.name} {path} is in use by another memem process. Try again in a moment."
-            ) from None
+            busy = f"The {purpose.name} {path} is in use by another memem process. Try again in a moment."
+            raise Busy(busy) from None
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             full = f"Cannot use the {purpose.name} {path}: the disk is full or failing. Free some space."
             raise HomeError(full) from None
@@ -194,13 +179,8 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
         why = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without content of the file
         raise purpose.damaged(f"The {purpose.name} {path} is damaged ({why}). {purpose.remedy}") from None
     except UnicodeDecodeError:  # SQLite's message quotes the file
-        raise purpose.damaged(
-            f"The {purpose.name} {path} is damaged (its text is not UTF-8). {purpose.remedy}"
-        ) from None
-
-
-class _OnFile(Protocol):
-    path: Path
+        damage = f"The {purpose.name} {path} is damaged (its text is not UTF-8). {purpose.remedy}"
+        raise purpose.damaged(damage) from None
 
 
 def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -209,7 +189,8 @@ def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def guarded(method: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(method)
         def translating(*args: P.args, **kwargs: P.kwargs) -> R:
-            with translated(cast(_OnFile, args[0]).path, purpose):
+            path: Path = args[0].path  # type: ignore[attr-defined]
+            with translated(path, purpose):
                 return method(*args, **kwargs)
 
         return translating
@@ -245,11 +226,8 @@ def _open_existing(path: Path, purpose: Purpose, seconds: float | None = None) -
 
 
 def check_integrity(path: Path, purpose: Purpose, *, thorough: bool) -> None:
-    """Raise `purpose.damaged` for a damaged file, Busy or HomeError when it cannot be checked.
-
-    A thorough check also compares every index with its table, and checks the full-text table.
-    """
-    look = "integrity_check" if thorough else "quick_check"
+    """Raise `purpose.damaged` for a damaged file, Busy or HomeError when it cannot be checked."""
+    look = "integrity_check" if thorough else "quick_check"  # the first compares every index with its table
     with _open_existing(path, purpose, BUSY_MILLISECONDS / 1000) as connection:
         (problem,) = connection.execute(f"PRAGMA {look}(1)").fetchone()
         if problem != "ok":
@@ -259,16 +237,13 @@ def check_integrity(path: Path, purpose: Purpose, *, thorough: bool) -> None:
 
 
 def scrub(path: Path, purpose: Purpose) -> bool:
-    """Rewrite the file without deleted content; return whether all of it is gone. Raises Busy while others write.
-
-    A full-text table keeps the words of deleted rows until they are merged; a reader keeps the write-ahead log.
-    """
+    """Rewrite the file without deleted content; return whether all of it is gone. Raises Busy while others write."""
     with _open_existing(path, purpose) as connection:
         if connection.execute(FULL_TEXT_TABLE).fetchone():
-            connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+            connection.execute("INSERT INTO words (words) VALUES ('optimize')")  # drops words of deleted rows
         connection.execute("VACUUM")
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return not busy
+        return not busy  # a reader keeps the write-ahead log
 
 
 def erase_texts(path: Path, purpose: Purpose, texts: Sequence[str], columns: Columns, rows_of: Columns) -> None:

@@ -66,7 +66,15 @@ def reachable(text: str, reach: Reach) -> str:
     """Rewrite the commands in one of memem's own messages so that its reader can run them."""
     if "`" not in text or reach == Reach():
         return text
-    return _NAMED.sub(lambda match: _rewrite_command(match, reach), text)
+
+    def rewrite(match: re.Match[str]) -> str:
+        variables, arguments = match["variables"], match["arguments"]
+        if arguments is None:
+            return match[0]
+        slash = slash_command(arguments) if reach.in_claude_code and not variables else ""
+        return f"`{slash or f'{variables}{reach.command} {arguments}'}`"
+
+    return _NAMED.sub(rewrite, text)
 
 
 def slash_command(arguments: str) -> str:
@@ -77,14 +85,6 @@ def slash_command(arguments: str) -> str:
     if verb not in _WITH_ARGUMENTS or "--" in rest or arguments.startswith("review suggestions"):
         return ""
     return f"/{_WITH_ARGUMENTS[verb]} {rest}".rstrip()
-
-
-def _rewrite_command(match: re.Match[str], reach: Reach) -> str:
-    variables, arguments = match["variables"], match["arguments"]
-    if arguments is None:
-        return match[0]
-    slash = slash_command(arguments) if reach.in_claude_code and not variables else ""
-    return f"`{slash or f'{variables}{reach.command} {arguments}'}`"
 
 
 HUB = "https://huggingface.co"
@@ -98,7 +98,6 @@ class Surroundings:
 
     @property
     def claude_folder(self) -> Path:
-        """Claude Code's own folder."""
         return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.user_home / ".claude")
 
     @property
@@ -113,7 +112,6 @@ class Surroundings:
 
     @property
     def session_folder(self) -> Path:
-        """The folder of this session's project."""
         folder = self.environ.get("CLAUDE_PROJECT_DIR")
         try:
             return Path(folder) if folder else Path.cwd()
@@ -147,7 +145,6 @@ class Surroundings:
 
     @property
     def prefix(self) -> Path:
-        """The Python environment of this process."""
         return Path(sys.prefix)
 
     @property

@@ -5,21 +5,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """Salted hashes of a forgotten memory, and the turns it came from.
+    """Salted hashes of a forgotten memory, and the turns it came from."""
 
-    `sizes` are numbers of sentences of its statement; `pieces` are hashes of parts of its quote; `vague` are quotes
-    too short to mean anything outside their turn. Lifting a tombstone names its `key`.
-    """
-
-    key: str
+    key: str  # by which it is lifted
     salt: str  # the name of the salt, which has its own line
     time: str
     ids: tuple[str, ...]
     statements: tuple[str, ...]
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()  # numbers of sentences of its statement
     quotes: tuple[str, ...] = ()
-    vague: tuple[str, ...] = ()
-    pieces: tuple[str, ...] = ()
+    vague: tuple[str, ...] = ()  # quotes too short to mean anything outside their turn
+    pieces: tuple[str, ...] = ()  # parts of its quote
     turns: tuple[str, ...] = ()
     session: str = ""
     purged: bool = False

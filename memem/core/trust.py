@@ -1,7 +1,4 @@
-"""The trust in a memory, by its origin.
-
-The code that brings a memory sets its level. A note, an argument or an answer cannot claim more than that.
-"""
+"""The trust in a memory, by its origin: the code that brings it sets its level, and it cannot claim more."""
 
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,4 @@
-"""Render tool answers as text for a model: memories and turns, quoted, within a budget.
-
-Every line of remembered text is quoted, as in a slice; only our own text is outside.
-"""
+"""Render tool answers for a model within a budget. All remembered text is quoted; only our own is outside."""
 
 from __future__ import annotations
 
@@ -9,50 +6,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memem.core import dates
-from memem.core.memory import (
-    CONTRADICTS,
-    DEPENDS_ON,
-    QUARANTINED,
-    SAME_TOPIC,
-    SUPERSEDES,
-    SUPPORTS,
-    Edge,
-    Entry,
-    Memory,
-)
+from memem.core.memory import DEPENDS_ON, QUARANTINED, SUPERSEDES, SUPPORTS, Entry, Memory
+from memem.inject.pack import fit_budget
 from memem.safety import quote
 
 if TYPE_CHECKING:
-    from memem.search.graph.read import Neighborhood
-    from memem.search.timeline import Timeline
-    from memem.search.transcripts.sessions import TurnContext, TurnHit
+    from memem.search.graph.read import Neighborhood, Timeline
+    from memem.search.transcripts.sessions import TurnHit
     from memem.upkeep.graph_audit import Audit
 
 
 ANSWER_CHARACTERS = 9_000  # Claude Code truncates longer answers, and the context is not ours to fill
 WAITS = "(held back until the user has reviewed it, with /memem-review in Claude Code)"
 UNNAMED = "(a file whose name addresses the model)"
-UNTITLED = "(a title that reads like an instruction)"
 STATEMENT_CHARACTERS = 700
 BRIEF_CHARACTERS = 240
 TURN_CHARACTERS = 600
 NEIGHBOUR_CHARACTERS = 160
-_ONWARD = {
-    SAME_TOPIC: "same topic",
-    CONTRADICTS: "contradicts",
-    SUPPORTS: "supports",
-    DEPENDS_ON: "depends on",
-    SUPERSEDES: "supersedes",
-}
 _BACKWARD = {SUPPORTS: "supported by", DEPENDS_ON: "needed by", SUPERSEDES: "superseded by"}
 _LAST_WORDS = 600  # kept back for what is said besides: that something is left out, why keywords answered alone
-
-
-def title(text: str) -> str:
-    """Return a title that a model may read outside a quotation."""
-    from memem.safety.gate import recorded_line
-
-    return recorded_line(text) or UNTITLED
 
 
 def render_memories(entries: Sequence[Entry], advice: str) -> tuple[str, int]:
@@ -72,8 +44,8 @@ def render_timeline(found: Timeline) -> str:
         "Replaced by (oldest first)": found.successors,
         "Related": found.related,
         "Contradicts": found.contradicts,
-        "Changed just before in its project": found.earlier,
-        "Changed just after in its project": found.later,
+        "Changed just before it in the same project": found.earlier,
+        "Changed just after it in the same project": found.later,
     }
     texts = [_render_item("", found.entry, held=True)]
     for heading, entries in parts.items():
@@ -85,10 +57,12 @@ def render_timeline(found: Timeline) -> str:
 def render_neighborhood(found: Neighborhood) -> tuple[str, int]:
     """Render a memory and its neighbours, each with the edge that leads there; also return how many fitted."""
     texts = [_render_item("", found.entry)]
-    for each in found.neighbors:
-        step = "" if each.steps == 1 else f", {each.steps} steps away"
-        mark = f"- {_name_edge(each.edge, each.id)} ({each.edge.score:.2f}, by {each.edge.origin}{step}): "
-        texts.append(_render_item(mark, each, BRIEF_CHARACTERS))
+    for neighbor in found.neighbors:
+        edge, step = neighbor.edge, "" if neighbor.steps == 1 else f", {neighbor.steps} steps away"
+        onward = edge.kind.replace("_", " ")
+        name = onward if edge.target == neighbor.id else _BACKWARD.get(edge.kind, onward)
+        mark = f"- {name} ({edge.score:.2f}, by {edge.origin}{step}): "
+        texts.append(_render_item(mark, neighbor, BRIEF_CHARACTERS))
     if not found.neighbors:
         texts.append("(It has no edges.)")
     text, count = _join_fitting(texts, "memory_get shows each of them")
@@ -98,41 +72,33 @@ def render_neighborhood(found: Neighborhood) -> tuple[str, int]:
 def render_audit(audit: Audit, most: int) -> str:
     """Render statistics of the graph, and up to `most` flaws of each kind."""
     stats = audit.stats
-    shape = f"{stats.orphans:,} orphans, {stats.clusters:,} clusters, the largest of {stats.largest:,}"
-    made = f"{stats.edges:,} edges between {stats.memories:,} memories, found by {line(stats.by)}"
+    memories, largest = (quote.count_noun(number, "memory", "memories") for number in (stats.memories, stats.largest))
+    clusters = f"{quote.count_noun(stats.clusters, 'cluster')} (the largest has {largest})"
+    shape = f"{quote.count_noun(stats.orphans, 'orphan')}, {clusters}"
+    edges = f"{quote.count_noun(stats.edges, 'edge')} between {memories}, found by {quote.one_line(stats.by)}"
+    kinds = f" Edges by kind: {_counts(stats.kinds)}." if stats.kinds else ""
     texts = [
-        f"{made}: {_counts(stats.kinds)}. {shape}; {stats.mean:g} edges per memory, at most {stats.most:,}.",
-        *(["(Notes changed since; memory_graph_rebuild updates the graph.)"] if stats.behind else []),
+        f"{edges}.{kinds} {shape}; {stats.mean:g} edges per memory on average, at most {stats.most:,}.",
+        *(["(Notes have changed since; memory_graph_rebuild updates the graph.)"] if stats.behind else []),
         f"Problems: {_counts(audit.counts)}.",
     ]
     for problem in audit.counts:
         some = [flaw for flaw in audit.flaws if flaw.problem == problem]
         for flaw in some[:most]:
-            title = quote.escape_title(flaw.title)
-            texts.append(f"- {problem} {line(flaw.id[:8])} **{title}** {line(flaw.detail)}. {line(flaw.fix)}")
+            head = f"{problem} {quote.one_line(flaw.id[:8])} **{quote.escape_title(flaw.title)}**"
+            texts.append(f"- {head} {quote.one_line(flaw.detail)}. {quote.one_line(flaw.fix)}")
         texts += [f"({len(some) - most:,} more.)"] if len(some) > most else []
     return _join_fitting(texts, "use a smaller limit")[0]
 
 
 def render_turns(found: Sequence[TurnHit]) -> str:
     """Render turns of sessions as a numbered list, each with its neighbours."""
-    texts = [render_turn(number, said) for number, said in enumerate(found, 1)]
-    return _join_fitting(texts, "use a smaller limit")[0]
+    return _join_fitting([render_turn(number, turn) for number, turn in enumerate(found, 1)], "use a smaller limit")[0]
 
 
-def name(memory: Memory) -> str:
+def name_memory(memory: Memory) -> str:
     memory = hide_quarantined(memory)
     return f"{quote.one_line(memory.id8)} · {quote.one_line(memory.project)} · **{quote.escape_title(memory.title)}**"
-
-
-def line(text: str, most: int = 200) -> str:
-    """Make any text one harmless line."""
-    return quote.one_line(text, most)
-
-
-def _name_edge(edge: Edge, there: str) -> str:
-    """Name an edge as seen from the memory that it starts from."""
-    return _ONWARD[edge.kind] if edge.target == there else _BACKWARD.get(edge.kind, _ONWARD[edge.kind])
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -141,13 +107,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 def _join_fitting(texts: list[str], advice: str) -> tuple[str, int]:
     """Join as many texts as fit, always the first; also return their number."""
-    room = ANSWER_CHARACTERS - _LAST_WORDS
-    kept: list[str] = []
-    for text in texts:
-        room -= len(text) + 1
-        if room < 0 and kept:
-            break
-        kept.append(text)
+    kept = fit_budget(texts, ANSWER_CHARACTERS - _LAST_WORDS) or texts[:1]
     left = len(texts) - len(kept)
     return "\n".join([*kept, *([f"({left} more; {advice}.)"] if left else [])]), len(kept)
 
@@ -156,7 +116,7 @@ def _render_item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, h
     """Render a memory as a list item, with its validity if `held`; the title only if it adds something."""
     memory = hide_quarantined(entry.memory)
     status = memory.status if memory.status != "active" else ""
-    labels = [memory.id8, memory.project, memory.kind, _day(memory)]
+    labels = [memory.id8, memory.project, memory.kind, (memory.updated or memory.created)[:10]]
     labels += [status, dates.describe_period(memory)] if held else [dates.describe_status(memory)]
     head = mark + " · ".join(quote.one_line(label) for label in labels if label)
     if not memory.body.startswith(memory.title.rstrip("….。")):
@@ -175,6 +135,7 @@ def _render_whole(entry: Entry, room: int) -> str:
     from memem.safety.gate import recorded_line  # a file's name may say anything
 
     memory = hide_quarantined(entry.memory)
+    session = f", session {memory.source_session}" if memory.source_session else ""
     facts = {
         "layer": str(memory.layer),
         "importance": str(memory.importance),
@@ -189,10 +150,10 @@ def _render_whole(entry: Entry, room: int) -> str:
         "superseded by": memory.superseded_by,
         "related": ", ".join(memory.related),
         "contradicts": ", ".join(memory.contradicts),
-        "from": _origin(memory),
+        "from": f"{memory.source_type}, author: {memory.author}{session}",
         "note": (recorded_line(f"memem/{entry.path}") or UNNAMED) if memory.status != QUARANTINED else "",
     }
-    labels = [memory.id8, memory.project, memory.kind, _day(memory)]
+    labels = [memory.id8, memory.project, memory.kind, (memory.updated or memory.created)[:10]]
     head = " · ".join(quote.one_line(label) for label in labels if label)
     lines = [f"{head} · **{quote.escape_title(memory.title)}**"]
     lines += [f"   {fact}: {quote.one_line(value)}" for fact, value in facts.items() if value]
@@ -211,29 +172,16 @@ def _quote_fitting(text: str, room: int) -> str:
     return quoted
 
 
-def render_turn(number: int, said: TurnHit) -> str:
-    labels = (said.time[:16].replace("T", " "), said.project, f"session {said.session}")
+def render_turn(number: int, hit: TurnHit) -> str:
+    labels = (hit.time[:16].replace("T", " "), hit.project, f"session {hit.session}")
     head = f"{number}. " + " · ".join(quote.one_line(label) for label in labels if label)
-    parts = [
-        head,
-        *_render_neighbour("before", said.before),
-        f"   {quote.one_line(said.role)}:",
-        quote.quote_block(said.text, TURN_CHARACTERS),
-        *_render_neighbour("after", said.after),
-    ]
+    around = (
+        (", before", hit.before, NEIGHBOUR_CHARACTERS),
+        ("", hit, TURN_CHARACTERS),
+        (", after", hit.after, NEIGHBOUR_CHARACTERS),
+    )
+    parts = [head]
+    for place, turn, most in around:
+        if turn:
+            parts += [f"   {quote.one_line(turn.role)}{place}:", quote.quote_block(turn.text, most)]
     return "\n".join(parts)
-
-
-def _render_neighbour(place: str, turn: TurnContext | None) -> list[str]:
-    if turn is None:
-        return []
-    return [f"   {quote.one_line(turn.role)}, {place}:", quote.quote_block(turn.text, NEIGHBOUR_CHARACTERS)]
-
-
-def _day(memory: Memory) -> str:
-    return (memory.updated or memory.created)[:10]
-
-
-def _origin(memory: Memory) -> str:
-    session = f", session {memory.source_session}" if memory.source_session else ""
-    return f"{memory.source_type}, written by {memory.author}{session}"

@@ -45,13 +45,10 @@ class Evidence(NamedTuple):
 
 
 class EvidenceWeights(Evidence):
-    """The log odds that one unit of each kind of evidence adds.
-
-    `file` is not fitted, because no labelled set has files: it admits a memory about a file that the prompt names if
-    anything else speaks for it.
-    """
+    """The log odds that one unit of each kind of evidence adds."""
 
 
+# `file` is not fitted: it admits a memory about a file that the prompt names if anything else speaks for it.
 MEANING = EvidenceWeights(
     always=-5.4, cosine=6.9, coverage=3.1, name=1.1, file=2.5, question=1.4, unknown=-1.8, unknown_name=-0.9
 )
@@ -63,14 +60,11 @@ BY_WORDS = EvidenceWeights(
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least confidence, and the least share of the best hit's score, at which a memory is shown.
-
-    If more than `unknown` of a prompt is in no memory, only memories with an identifier it names are shown.
-    """
+    """The requirements for showing a memory."""
 
     confidence: float
-    score: float
-    unknown: float
+    score: float  # as a share of the best hit's
+    unknown: float  # if more of a prompt is in no memory, only memories with an identifier it names are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +96,11 @@ def is_question(prompt: str) -> bool:
 
 def rate_hits(hits: Sequence[Hit], prompt: PromptFeatures) -> list[Hit]:
     """Return the hits with the probability that each helps with the prompt."""
-    return [replace(hit, helps=round(_probability(hit, prompt), 4)) for hit in hits]
+    rated = []
+    for hit in hits:
+        log_odds = math.fsum(map(mul, MEANING if has_meaning(hit) else BY_WORDS, evidence(hit, prompt)))
+        rated.append(replace(hit, helps=round(1 / (1 + math.exp(-log_odds)), 4)))
+    return rated
 
 
 def apply_thresholds(hits: Sequence[Hit], prompt: PromptFeatures, limits: Thresholds) -> list[Hit]:
@@ -138,8 +136,3 @@ def evidence(hit: Hit, prompt: PromptFeatures) -> Evidence:
 def has_meaning(hit: Hit) -> bool:
     """Whether the hit's cosine can be trusted."""
     return hit.understood and hit.cosine is not None
-
-
-def _probability(hit: Hit, prompt: PromptFeatures) -> float:
-    weights = MEANING if has_meaning(hit) else BY_WORDS
-    return 1 / (1 + math.exp(-math.fsum(map(mul, weights, evidence(hit, prompt)))))

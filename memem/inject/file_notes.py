@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core.memory import Entry
 from memem.inject import receipts
-from memem.inject.pack import BODY_CHARACTERS, fit_budget
+from memem.inject.pack import BODY_CHARACTERS, render_numbered
 from memem.safety import quote
 from memem.search import find, refresh
 from memem.state.receipts import FILE
@@ -29,18 +28,15 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     inside = find.relative_path(place.root, cwd / file)
     if not inside:
         return ""
-    whole, known = str(place.root / inside), receipts.shown_ids(ws, session)
-    if whole in known:
+    whole, shown_before = str(place.root / inside), receipts.shown_ids(ws, session)
+    if whole in shown_before:
         return ""
-    found = [entry for entry in find.find_about_file(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
-    items = fit_budget(_items(found, place.name), BUDGET)
+    found = [entry for entry in find.find_about_file(ws, inside, place.name) if entry.id not in shown_before]
+    found = found[:MOST_OF_FILE]
+    items = render_numbered(found, place.name, BODY_CHARACTERS, BUDGET)
     if not items:
         return ""
     shown, text = found[: len(items)], quote.render_page((HEADING.format(file=quote.one_line(inside)), items))
     receipts.note_shown(ws, session, [whole, *(entry.id for entry in shown)])
     receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
     return text
-
-
-def _items(entries: list[Entry], project: str) -> list[str]:
-    return [quote.render_item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]

@@ -32,13 +32,13 @@ DOCTOR_SESSION = "memem-doctor"  # the invented session for which `memem doctor`
 LEARNED, USED = "learned", "used"
 # Shown when a problem is over, except for `server`: Claude Code has yet to start it again.
 _ENDED = {
-    "memory": "memem works again.",
+    "memory": "memem is working again.",
     "vault": "memem can write to the vault again.",
     "disk": "memem has disk space again.",
-    "login": "memem can ask claude again.",
-    "budget": "memem is learning again: there is budget left.",
+    "login": "memem can use claude again.",
+    "budget": "memem is learning again: a new daily budget is available.",
     "capture": "memem is learning again.",
-    "recall": "memem finds memories by meaning again.",
+    "recall": "memem can find memories by meaning again.",
     "options": "memem's options are valid again.",
 }
 _OF_VAULT = ("memory", "disk", "vault", "recall")
@@ -81,9 +81,8 @@ def announce_used(ws: Workspace, titles: Sequence[str], *, session: str) -> None
 def problems(ws: Workspace) -> dict[str, str]:
     """Return the ongoing problems of this workspace by key."""
     with suppress(OSError):
-        recorded = _board(ws).problems()
-        keys = {name: name.partition(".")[0] for name in recorded}
-        return {key: recorded[name] for name, key in keys.items() if name == _subject(ws, key)}
+        recorded = _board(ws).problems().items()
+        return {key: text for name, text in recorded if name == _subject(ws, key := name.partition(".")[0])}
     return {}
 
 
@@ -102,7 +101,7 @@ def at_session_start(
     if not interactive:
         return _lines((*problems(ws).values(), *unrecorded))
     with suppress(OSError):
-        if not _is_too_late(ws):
+        if ws.ticks() <= ws.wanted_until:
             _board(ws).count_session(session, FIRST_SESSIONS)
     signs = [sign_of_life()] if shows_signs_of_life(ws) else []
     return _lines((*_take(ws, session, project), *unrecorded, *signs))
@@ -112,10 +111,10 @@ def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
     """Return the text to show when a session begins and memem cannot work at all."""
     if ws.settings.notices == "off":
         return ""
-    if not interactive or not _recorded(ws, "memory", text):
-        return text
-    with suppress(OSError):
-        return _lines(_take_problems(ws))
+    if interactive:
+        with suppress(OSError):
+            _board(ws).raise_problem(_subject(ws, "memory"), text)
+            return _lines(_take_problems(ws))
     return text
 
 
@@ -138,18 +137,19 @@ def shows_signs_of_life(ws: Workspace) -> bool:
 
 
 def _take(ws: Workspace, session: str, project: str) -> list[str]:
+    if ws.ticks() > ws.wanted_until:
+        return []  # the hook has given up waiting: the notices stay for the next one
     lines = list[str]()
-    if _is_too_late(ws):
-        return lines
     with suppress(OSError):
-        if _is_newly_set_up():
+        with suppress(OSError):  # bootstrap.sh leaves this marker after a set-up in the background
+            (Path(sys.executable).parents[1] / ".memem" / "ready-untold").unlink()
             lines.append(READY)
         lines += _take_problems(ws)
         news = _board(ws).take_news(session, project, ws.clock().timestamp())
-        lines += [each.text for each in news if each.kind not in (LEARNED, USED)]
+        lines += [item.text for item in news if item.kind not in (LEARNED, USED)]
         for kind, verb in ((LEARNED, "memem learned"), (USED, "Claude used")):
-            titles = [each.text for each in news if each.kind == kind]
-            lines += [f"{verb}: {_joined(titles)}"] if titles else []
+            if titles := [item.text for item in news if item.kind == kind]:
+                lines.append(f"{verb}: {_joined(titles)}")
     return lines
 
 
@@ -158,19 +158,18 @@ def _take_problems(ws: Workspace) -> list[str]:
     return [text for key, text in problems(ws).items() if board.claim_problem(_subject(ws, key), text)]
 
 
-def _is_too_late(ws: Workspace) -> bool:
-    """Whether the hook has given up waiting, so that notices must stay for the next one."""
-    return ws.ticks() > ws.wanted_until
-
-
 def check_now(ws: Workspace) -> dict[str, str]:
     """Check what can change at any moment, and record the results; return the problems by key."""
     checked = {
         "disk": _full_disk(ws),
-        "vault": _unwritable(ws),
+        "vault": "",
         "options": "\n".join(ws.settings.problems),
         "server": _skipped_server(ws),
     }
+    folder = ws.store.paths.memories
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        advice = "Recall works; nothing new is saved until it is writable."
+        checked["vault"] = f"memem cannot write to {folder}: it is read-only. {advice}"
     recorded = problems(ws)
     for key, text in checked.items():
         if text:
@@ -181,7 +180,7 @@ def check_now(ws: Workspace) -> dict[str, str]:
 
 
 def _check_and_answer(ws: Workspace) -> list[str]:
-    """Do the same in a hook; return the problems that could not be recorded, which are always shown."""
+    """Check in a hook, which proves that memem works; return the problems that could not be recorded."""
     wrong, recorded = check_now(ws), problems(ws)
     if "memory" in recorded:
         clear_problem(ws, "memory")
@@ -196,50 +195,23 @@ def _subject(ws: Workspace, key: str) -> str:
     return f"{key}.{zlib.crc32(bytes(path)):08x}"
 
 
-def _recorded(ws: Workspace, key: str, text: str) -> bool:
-    try:
-        _board(ws).raise_problem(_subject(ws, key), text)
-    except OSError:
-        return False
-    return True
-
-
-def _unwritable(ws: Workspace) -> str:
-    """Say why the vault cannot be written; empty if it can, or if there is none yet."""
-    folder = ws.store.paths.memories
-    if not folder.is_dir() or os.access(folder, os.W_OK):
-        return ""
-    return f"memem cannot write to {folder}: it is read-only. Recall works; nothing new is saved until it is writable."
-
-
 def _full_disk(ws: Workspace) -> str:
     for folder in (ws.home.root, ws.settings.vault):
         with suppress(OSError, AttributeError):  # not there yet, or a system without statvfs
             status = os.statvfs(folder)
             if status.f_blocks and status.f_bavail * status.f_frsize < FULL_DISK_BYTES:
-                return f"memem cannot save anything: the disk with {folder} is full. Free some space; nothing is lost."
+                return f"memem cannot save anything: the disk that holds {folder} is full. Free some space."
     return ""
 
 
 def _skipped_server(ws: Workspace) -> str:
-    if not ws.failed_servers_file.exists():
-        return ""  # the usual case, which spares the prompt an import
-    from memem.model.plugin import server_is_skipped
+    if ws.failed_servers_file.exists():  # rarely; otherwise the prompt is spared an import
+        from memem.model.plugin import server_is_skipped
 
-    if not server_is_skipped(ws):
-        return ""
-    why = "Claude Code will not restart its server for 15 minutes after a failed start"
-    return f"memem's tools are missing: {why}. Type /mcp, choose memem, then Reconnect."
-
-
-def _is_newly_set_up() -> bool:
-    """Whether a background set-up has just finished; bootstrap.sh leaves the marker."""
-    marker = Path(sys.executable).parents[1] / ".memem" / "ready-untold"
-    try:
-        marker.unlink()
-    except OSError:
-        return False
-    return True
+        if server_is_skipped(ws):
+            why = "Claude Code will not restart its server for 15 minutes after a failed start"
+            return f"memem's tools are missing: {why}. Type /mcp, choose memem, then Reconnect."
+    return ""
 
 
 def _joined(titles: Sequence[str]) -> str:

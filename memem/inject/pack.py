@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memem.core.memory import MOST_HITS, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
+from memem.core.memory import MOST_HITS, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry, Hit, Memory
 from memem.safety import quote
 
 BODY_CHARACTERS = 500
@@ -25,7 +25,7 @@ class PackedSlice:
 
 
 def drop_repeats(hits: Sequence[Hit]) -> list[Hit]:
-    """Drop hits that say no more than a better one: the same words, numbers and names."""
+    """Drop hits that differ little from a better one, and in nothing decisive: a number, a name, a negation."""
     kept: list[tuple[Hit, set[str]]] = []
     for hit in hits:
         words = set(_WORD.findall(f"{hit.title} {hit.body}".lower()))
@@ -35,10 +35,8 @@ def drop_repeats(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _repeats(words: set[str], better: set[str]) -> bool:
-    """Whether the words differ little, and in nothing decisive: a number, a negation."""
-    apart = words ^ better
-    decisive = any(word in _NEGATIONS or not word.isalpha() for word in apart)
-    return not decisive and len(words & better) >= SAME_WORDS * len(words | better)
+    is_decisive = any(word in _NEGATIONS or not word.isalpha() for word in words ^ better)
+    return not is_decisive and len(words & better) >= SAME_WORDS * len(words | better)
 
 
 def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> PackedSlice:
@@ -73,3 +71,8 @@ def fit_budget(texts: list[str], budget: int) -> list[str]:
             break
         kept.append(text)
     return kept
+
+
+def render_numbered(entries: Sequence[Entry], project: str, most: int, budget: int) -> list[str]:
+    """Render as many memories as fit, each cut to `most` characters."""
+    return fit_budget([quote.render_item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)

@@ -54,23 +54,28 @@ def decide_permission(
 
 
 def _stays_in_project(ws: Workspace, tool: str, arguments: Mapping[str, Any], project: str) -> bool:
-    allowed = (project, GENERAL)
     if tool in SCOPED_TOOLS:
         return _is_within(arguments.get(SCOPED_TOOLS[tool]), project)
-    if tool in TOOLS_BY_ID:
-        given = arguments.get(TOOLS_BY_ID[tool])
-        ids = given if isinstance(given, list) else [given]
-        is_narrow = _is_within(arguments.get("scope_id"), project)
-        return is_narrow and bool(ids) and all(_project_of(ws, each) in allowed for each in ids)
-    return False
+    if tool not in TOOLS_BY_ID or not _is_within(arguments.get("scope_id"), project):
+        return False
+    from memem.search.find import get
+
+    given = arguments.get(TOOLS_BY_ID[tool])
+    ids = given if isinstance(given, list) else [given]
+    try:
+        projects = [get(ws, identity.strip()).project if isinstance(identity, str) else "" for identity in ids]
+    except MememError:
+        return False  # an unknown memory, so that Claude Code asks
+    return bool(ids) and all(name in (project, GENERAL) for name in projects)
 
 
 def _is_within(scope: object, project: str) -> bool:
     """Whether a scope, as the tools take it, is no wider than the project and general memories."""
     if scope is None or scope == "":
         return True
-    is_wide = not isinstance(scope, str) or scope.strip().lower() == EVERY_PROJECT
-    return not is_wide and normalise(str(scope)) in (project, GENERAL)
+    if not isinstance(scope, str) or scope.strip().lower() == EVERY_PROJECT:
+        return False
+    return normalise(scope) in (project, GENERAL)
 
 
 def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permission:
@@ -80,16 +85,5 @@ def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permissio
         entry = get(ws, str(arguments.get("id", "")).strip())
     except MememError:
         return Permission()  # the tool itself says what is wrong with the id
-    return Permission(
-        ASK, f"memem would forget “{shorten_title(entry.title)}” ({entry.memory.id8}, project {entry.project})."
-    )
-
-
-def _project_of(ws: Workspace, identity: object) -> str:
-    """Return a memory's project; empty if unknown, so that Claude Code asks."""
-    from memem.search.find import get
-
-    try:
-        return get(ws, identity.strip()).project if isinstance(identity, str) else ""
-    except MememError:
-        return ""
+    title = shorten_title(entry.title)
+    return Permission(ASK, f"memem would forget “{title}” ({entry.memory.id8}, project {entry.project}).")

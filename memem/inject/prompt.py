@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 from memem.core.conversation import HUMAN
 from memem.core.errors import MememError
 from memem.core.memory import Slice
-from memem.inject import receipts, slice
+from memem.inject import prompt_kinds, receipts, slice
 from memem.inject.confidence import is_question
-from memem.inject.prompt_kinds import is_trivial
 from memem.inject.slice import SliceContext
-from memem.search import find, prescan
+from memem.search import find
 from memem.search import refresh as search_refresh
 from memem.state.contexts import Context
 from memem.transcript import harness
@@ -44,16 +43,15 @@ class PromptRequest:
 
 
 def slice_prompt(ws: Workspace, request: PromptRequest, *, rescan: bool = False) -> Slice:
-    """Return the slice for a prompt, and record it; if its `text` is empty, `reason` says why.
-
-    With `rescan` the vault is scanned first: a process that has just started does not know what was edited.
-    """
+    """Return and record the slice for a prompt. `rescan` the vault in a new process, which does not know of edits."""
     typed = harness.typed_text(request.prompt)
     if not typed or _COMMAND.match(typed) or harness.is_untyped(request.prompt):
         return _no_slice(NOT_TYPED, request.session)
-    why = _reason_against(ws, typed)
-    if why:
-        found, context, query = _no_slice(why, request.session), None, ""
+    context, query = None, ""
+    if ws.settings.injection_mode == "tool":
+        found = _no_slice("MEMEM_INJECTION_MODE is tool: Claude uses its tools to search", request.session)
+    elif prompt_kinds.is_trivial(typed):
+        found = _no_slice(slice.NOD, request.session)
     else:
         around = _read_context(request, typed)
         found, context = _find_slice(ws, request, typed, around, rescan=rescan)
@@ -70,27 +68,16 @@ def slice_prompt(ws: Workspace, request: PromptRequest, *, rescan: bool = False)
 
 
 def build_query(prompt: str, before: Sequence[str]) -> str:
-    """Return the prompt with what it refers to in the turns `before` it, the latest last.
-
-    A long prompt is mostly pasted: if it ends with a question, that goes first, because a vector covers the beginning.
-    """
-    from memem.inject import prompt_kinds
-
+    """Return the prompt with what it refers to in the turns `before` it, the latest last."""
     if before and prompt_kinds.refers_back(prompt):
         return prompt_kinds.add_referent(prompt, before)
+    # A long prompt is mostly pasted: a question at its end goes first, because a vector covers the beginning.
     pasted, _, last = prompt.rstrip().rpartition("\n")
     ends_asking = len(pasted) > LONG_CHARS and len(last) <= LONG_CHARS and is_question(last)
     return f"{last}\n{pasted}" if ends_asking else prompt
 
 
-def _reason_against(ws: Workspace, typed: str) -> str:
-    if ws.settings.injection_mode == "tool":
-        return "MEMEM_INJECTION_MODE is tool: Claude uses its tools to search"
-    return slice.NOD if is_trivial(typed) else ""
-
-
 def _read_context(request: PromptRequest, typed: str) -> SliceContext:
-    """Read what the session was about just now: its last turns and the files it used."""
     if request.transcript is None:
         return SliceContext(build_query(typed, ()))
     from memem.transcript.session import recent
@@ -108,8 +95,8 @@ def _find_slice(
     """Return the slice, and in hybrid mode the session's updated counters."""
     if not search_refresh.has_usable_index(ws):
         return _no_slice("the index is being built", request.session), None
-    refresh = prescan.refresher(ws) if rescan else None  # forks, so it comes before there is a second thread
-    find.start_query_vector(ws, around.query)
+    refresh = search_refresh.refresher(ws) if rescan else None  # forks, so it comes before there is a second thread
+    ws.encode_query(find.truncate_query(around.query))
     if refresh:
         refresh()
     if ws.settings.injection_mode == "hybrid":
@@ -142,12 +129,12 @@ def _reason_to_pause(ws: Workspace, context: Context, *, is_same_topic: bool) ->
         ago = context.since_slice + 1
         return f"the last slice was {ago} prompt{'s' * (ago != 1)} ago, and the topic seems unchanged"
     if is_same_topic and context.empty >= ws.settings.empty_streak_max:
-        return f"nothing matched {context.empty} prompts in a row, and the topic has not changed"
+        prompts = f"prompt{'s' * (context.empty != 1)}"
+        return f"nothing matched {context.empty} {prompts} in a row, and the topic has not changed"
     return ""
 
 
 def _topic_vector(ws: Workspace, query: str) -> bytes:
-    """Return the query's vector; empty without an encoder."""
     try:
         vector = ws.encode_query(find.truncate_query(query))
         answer = vector.wait(ws.settings.query_seconds) if vector else None

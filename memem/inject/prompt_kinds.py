@@ -1,11 +1,8 @@
-"""Classify prompts: trivial, a follow-up that needs earlier turns, or a task.
-
-A follow-up ("and the other one?", "same for staging") is searched together with the words it refers to.
-"""
+"""Classify prompts: trivial, a task, or a follow-up (`same for staging`) that needs the words it refers to."""
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from itertools import dropwhile
 
 # A short prompt of only these words, numbers and letters refers to the conversation, not to a memory.
 _ENGLISH = frozenset(
@@ -29,21 +26,15 @@ _CHOICE = re.compile(r"\d{1,2}|[a-h]", re.ASCII)
 
 
 def is_trivial(prompt: str) -> bool:
-    """Whether a prompt is only a nod."""
     words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", prompt.lower())).split()
-    if not words:
-        return True
     if len(words) > MOST_TRIVIAL_WORDS:
         return False
-    return all(word in _ENGLISH or _is_choice(word) or _is_chinese_nod(word) for word in words)
-
-
-def _is_choice(word: str) -> bool:
-    return _CHOICE.fullmatch(word) is not None
-
-
-def _is_chinese_nod(word: str) -> bool:
-    return len(word) <= MOST_TRIVIAL_CHARACTERS and _CHINESE.fullmatch(word) is not None
+    return all(
+        word in _ENGLISH
+        or _CHOICE.fullmatch(word)
+        or (len(word) <= MOST_TRIVIAL_CHARACTERS and _CHINESE.fullmatch(word))
+        for word in words
+    )
 
 
 MOST_WORDS = 14
@@ -73,15 +64,32 @@ _NODS = frozenset(
 _PLACES = frozenset("for in on with without from under at via using except".split())
 _VERBS = frozenset("is are does do did can could should will would has have was were".split())
 _DETERMINERS = frozenset("the a an our my every each".split())
-_EMPTY = "possible|ok|okay|safe|better|worth|necessary|enough|fine|true|on purpose|simple|short|local".replace(
-    " ", r"\ "
-)
+_EMPTY = r"possible|ok|okay|safe|better|worth|necessary|enough|fine|true|on\ purpose|simple|short|local"
 # After any other word, "that" mostly joins two sentences: "check that ...", "a test that ...".
 _BEFORE_THAT = (
     "do|did|does|doing|done|fix|use|revert|undo|about|for|of|like|with|in|why|is|was|are|can|could|has|may|should|will|make"
     "|change|remove|drop|want|need|to|and|on|from|than|explain|keep|hm,?|ok,?|yes,?"
 )
 _LITERAL = re.compile(r"[a-z-]*[\d_./@#]")
+# Patterns as text: `re` compiles them when a prompt first needs them, not at import.
+_END = r"\s*(?:[.?!,;]|$)"
+_OPENING = rf"""(?:(?:{"|".join(sorted(_NODS))})\b[\s,.;:!-]*)*
+        (?:and|or|plus|also|then|(?:what|how)\ about|same|ditto|now\ (?:the|for)|but\ (?:why|how|what|not))\b"""
+_POINTING = rf"""\bthe\ other\b(?!\ (?:day|hand)) | \bthe\ others\b | \bthe\ rest\b(?!\ of)
+        | \bthe\ (?:former|latter)\b
+        | \bsame\ (?:for|with|in|on|thing|way|here|goes)\b | \bboth{_END} | \b(?:as\ well|too|instead){_END}
+        | \b(?:why|how|what|where|when)(?:\ (?:do|did|does|is|was|are|were|we|i|you))*(?:\ \w+)?\ again{_END}
+        | \b(?:why|how|what|where|when)\b.*\bthen\s*(?:[?]|$)"""
+_STANDING_IN = rf"""(?<!give\ )(?<!mention\ )\b(?:it|its|it's)\b
+            (?!\ (?:is\ |was\ |would\ be\ )?(?:{_EMPTY})\b)(?!\ (?:make\ sense|takes?|matters?|seems|looks\ like))
+        | \b(?:they|them|those)\b | \b(?:in|from|on|over|up)\ there\b
+        | \b(?:that|this|those|these|which|another|each|next|last|first|second|the)(?:\ [\w-]+){{0,2}}\ ones?\b(?!\ of)
+        | (?:^|\b(?:{_BEFORE_THAT})\ )that\b | \bthat{_END}"""
+_SIGN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_POINTING_SIGNS = r"""^(?:(?:好的?|嗯|行|可以)[，,。\s]*)?(?:那|[还還]有|另外|同[样樣]|也|然[后後])
+          | 那[个個些]|另[一外][个個]|其[他它余餘]的?|它|上面[的那]|[刚剛][才刚剛]|前面[的那]|[前后後]者|同理|一[样樣]
+          | 呢[？?。！!\s]*$ | 也[要用加改是有做给給在]
+          | それ|あれ|その|もう一[つ方]|同じ|はどう | 그거|그것|그건|그럼|나머지|똑같"""
 
 
 def refers_back(prompt: str) -> bool:
@@ -89,8 +97,8 @@ def refers_back(prompt: str) -> bool:
     if len(prompt) > SEARCHED or is_trivial(prompt):
         return False
     text = " ".join(prompt.lower().replace("’", "'").split())
-    if not text.isascii() and _signs().search(text):
-        return _is_short_in_signs(text) and _points_in_signs(text)
+    if not text.isascii() and (signs := re.findall(_SIGN, text)):
+        return len(signs) <= MOST_SIGNS and re.search(_POINTING_SIGNS, text, re.VERBOSE) is not None
     words = _words(text)
     if not words or len(words) > MOST_WORDS or _CHORES.issuperset(words):
         return False
@@ -98,16 +106,13 @@ def refers_back(prompt: str) -> bool:
 
 
 def add_referent(prompt: str, before: Sequence[str]) -> str:
-    """Return the prompt and what it refers to; the last item of `before` is Claude's.
-
-    A person's words are cut at the end, Claude's in the middle, because the end may ask something.
-    """
+    """Return the prompt and what it refers to; the last item of `before` is Claude's."""
     parts = [" ".join(prompt.split())[:SEARCHED]]
-    answer = _prose(before[-1]) if before else ""
-    spoken = next((said for said in reversed(before[:-1]) if not is_trivial(said)), "")
+    spoken = next((text for text in reversed(before[:-1]) if not is_trivial(text)), "")
     if spoken:
         parts.append(_begin(_prose(spoken), min(PERSON_SHARE, _room(parts))))
-    parts.append(_both_ends(answer, _room(parts)))
+    if before:
+        parts.append(_both_ends(_prose(before[-1]), _room(parts)))  # the end may ask something
     return "\n".join(filter(None, parts))
 
 
@@ -116,8 +121,7 @@ def _room(parts: Sequence[str]) -> int:
 
 
 def _words(text: str) -> list[str]:
-    found = re.findall(r"[\w./@#-]+(?:'\w+)?", text)
-    return [word for word in (each.strip(".-") for each in found) if word]
+    return [word for found in re.findall(r"[\w./@#-]+(?:'\w+)?", text) if (word := found.strip(".-"))]
 
 
 def _content(words: Sequence[str]) -> list[str]:
@@ -125,27 +129,19 @@ def _content(words: Sequence[str]) -> list[str]:
 
 
 def _points(text: str) -> bool:
-    """Whether a word refers to an earlier turn."""
-    opening, pointing, standing_in = _patterns()
-    return bool(
-        opening.match(text)
-        or pointing.search(text)
-        or any(not _is_explained(text[: found.start()]) for found in standing_in.finditer(text))
-    )
-
-
-def _is_explained(before: str) -> bool:
-    """Whether the words before an "it" name it: "build the image and push it"."""
-    words = _words(before)
-    is_named = any(word in _DETERMINERS or _LITERAL.match(word) for word in words)
-    return is_named or len(_content(words)) >= MOST_UNEXPLAINED
+    if re.match(_OPENING, text, re.VERBOSE) or re.search(_POINTING, text, re.VERBOSE):
+        return True
+    for pronoun in re.finditer(_STANDING_IN, text, re.VERBOSE):
+        words = _words(text[: pronoun.start()])  # these may name an "it": "build the image and push it"
+        is_named = any(word in _DETERMINERS or _LITERAL.match(word) for word in words)
+        if not is_named and len(_content(words)) < MOST_UNEXPLAINED:
+            return True
+    return False
 
 
 def _is_fragment(text: str, words: Sequence[str]) -> bool:
     """Whether the text is not a sentence: "on windows?", "why not", "the cache?"."""
-    rest = list(words)
-    while rest and rest[0] in _NODS:
-        del rest[0]
+    rest = list(dropwhile(_NODS.__contains__, words))
     if not rest:
         return False
     if _ASKING.issuperset(rest) or (rest[0] in _PLACES and len(rest) <= FRAGMENT_WORDS + 2):
@@ -154,52 +150,7 @@ def _is_fragment(text: str, words: Sequence[str]) -> bool:
     return text.endswith("?") and len(rest) <= FRAGMENT_WORDS and not is_sentence
 
 
-def _is_short_in_signs(text: str) -> bool:
-    return len(_signs().findall(text)) <= MOST_SIGNS
-
-
-def _points_in_signs(text: str) -> bool:
-    return _pointing_signs().search(text) is not None
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    nods = "|".join(sorted(_NODS))
-    opening = rf"""(?:(?:{nods})\b[\s,.;:!-]*)*
-        (?:and|or|plus|also|then|(?:what|how)\ about|same|ditto|now\ (?:the|for)|but\ (?:why|how|what|not))\b"""
-    end = r"\s*(?:[.?!,;]|$)"
-    pointing = rf"""\bthe\ other\b(?!\ (?:day|hand)) | \bthe\ others\b | \bthe\ rest\b(?!\ of)
-        | \bthe\ (?:former|latter)\b
-        | \bsame\ (?:for|with|in|on|thing|way|here|goes)\b | \bboth{end} | \b(?:as\ well|too|instead){end}
-        | \b(?:why|how|what|where|when)(?:\ (?:do|did|does|is|was|are|were|we|i|you))*(?:\ \w+)?\ again{end}
-        | \b(?:why|how|what|where|when)\b.*\bthen\s*(?:[?]|$)"""
-    standing_in = rf"""(?<!give\ )(?<!mention\ )\b(?:it|its|it's)\b
-            (?!\ (?:is\ |was\ |would\ be\ )?(?:{_EMPTY})\b)(?!\ (?:make\ sense|takes?|matters?|seems|looks\ like))
-        | \b(?:they|them|those)\b | \b(?:in|from|on|over|up)\ there\b
-        | \b(?:that|this|those|these|which|another|each|next|last|first|second|the)(?:\ [\w-]+){{0,2}}\ ones?\b(?!\ of)
-        | (?:^|\b(?:{_BEFORE_THAT})\ )that\b | \bthat{end}"""
-    opened, pointed, stood = (re.compile(each, re.VERBOSE) for each in (opening, pointing, standing_in))
-    return opened, pointed, stood
-
-
-@cache
-def _signs() -> re.Pattern[str]:
-    return re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-
-
-@cache
-def _pointing_signs() -> re.Pattern[str]:
-    return re.compile(
-        r"""^(?:(?:好的?|嗯|行|可以)[，,。\s]*)?(?:那|[还還]有|另外|同[样樣]|也|然[后後])
-          | 那[个個些]|另[一外][个個]|其[他它余餘]的?|它|上面[的那]|[刚剛][才刚剛]|前面[的那]|[前后後]者|同理|一[样樣]
-          | 呢[？?。！!\s]*$ | 也[要用加改是有做给給在]
-          | それ|あれ|その|もう一[つ方]|同じ|はどう | 그거|그것|그건|그럼|나머지|똑같""",
-        re.VERBOSE,
-    )
-
-
 def _prose(text: str) -> str:
-    """Return a text without code, tables and lists of files."""
     text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
     lines = (line.strip() for line in text.splitlines() if not line.startswith(("    ", "\t")))
     kept = (re.sub(r"^[#>*+-]+\s+|^\d+[.)]\s+|[*`]+", "", line) for line in lines if not line.startswith(tuple("|├└│")))
@@ -227,27 +178,21 @@ def _begin(text: str, most: int) -> str:
     return (whole if cut.isascii() or 2 * len(whole) > most else cut).strip()
 
 
-_TASK_VERBS = (
-    (
-        "debug",
-        "debug fix fail fails failing failed broken crash crashes error bug traceback investigate diagnose why",
-    ),
-    ("review", "review audit critique inspect"),
-    ("test", "test tests coverage pytest"),
-    ("refactor", "refactor rename restructure simplify clean cleanup extract dedupe"),
-    ("deploy", "deploy release ship publish rollout rollback"),
-    ("document", "document docs readme changelog"),
-    ("plan", "plan design propose architect estimate"),
-    ("explain", "explain describe summarise summarize understand how what where which"),
-    ("build", "add build implement create write make continue finish support introduce"),
-)
+_TASK_VERBS = {
+    "debug": "debug fix fail fails failing failed broken crash crashes error bug traceback investigate diagnose why",
+    "review": "review audit critique inspect",
+    "test": "test tests coverage pytest",
+    "refactor": "refactor rename restructure simplify clean cleanup extract dedupe",
+    "deploy": "deploy release ship publish rollout rollback",
+    "document": "document docs readme changelog",
+    "plan": "plan design propose architect estimate",
+    "explain": "explain describe summarise summarize understand how what where which",
+    "build": "add build implement create write make continue finish support introduce",
+}
 GENERAL_MODE = "general"
 
 
 def infer_task(prompt: str) -> str:
-    """Return the mode of the first verb that names one."""
-    modes = {verb: mode for mode, verbs in reversed(_TASK_VERBS) for verb in verbs.split()}
-    for word in re.findall(r"[a-z]+", prompt[:2_000].lower()):
-        if word in modes:
-            return modes[word]
-    return GENERAL_MODE
+    modes = {verb: mode for mode, verbs in _TASK_VERBS.items() for verb in verbs.split()}
+    words = re.findall(r"[a-z]+", prompt[:2_000].lower())
+    return next((modes[word] for word in words if word in modes), GENERAL_MODE)

@@ -37,21 +37,23 @@ class Provenance:
 
 
 def find_provenance(ws: Workspace, identity: str) -> Provenance:
-    """Return the proof of a memory, and how it was used."""
     entry = find.get(ws, identity)
     if entry.memory.status == QUARANTINED:  # Claude runs this too, for whoever asks it
         return Provenance(replace(entry, memory=answers.hide_quarantined(entry.memory), path=""), note=answers.WAITS)
-    proof = _find_proof(ws, entry)
-    found = receipts.injections(ws, proof.entry.id)
-    return replace(proof, injections=found, usefulness=usefulness.usefulness_of(ws, proof.entry.id))
+    found, used = receipts.injections(ws, entry.id), usefulness.usefulness_of(ws, entry.id)
+    return replace(_find_proof(ws, entry), injections=found, usefulness=used)
 
 
 def _find_proof(ws: Workspace, entry: Entry) -> Provenance:
     memory = entry.memory
     if not memory.source_turn:
-        told = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type
-        return Provenance(entry, note=f"It was saved by {told}, not mined from a session.")
-    path = _transcript(ws, memory.source_session)
+        author = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type
+        return Provenance(entry, note=f"It was saved by {author}, not mined from a session.")
+    mined = ws.state.sessions.get(memory.source_session)
+    path = Path(mined.path) if mined and mined.path and Path(mined.path).is_file() else None
+    if path is None:
+        named = (path for path in find_sessions(ws.session_folders) if path.stem == memory.source_session)
+        path = next(named, None)
     if path is None and memory.source_type == "import":
         within = f" of session {memory.source_session}" if memory.source_session else ""
         return Provenance(entry, note=f"It was imported from {memory.source_turn}{within}.")
@@ -62,17 +64,5 @@ def _find_proof(ws: Workspace, entry: Entry) -> Provenance:
     if found is None:
         return Provenance(entry, str(path), note=f"{path} no longer contains the turn.")
     turns, place = found
-    return Provenance(entry, str(path), tuple(map(_redact_turn, turns)), place)
-
-
-def _redact_turn(turn: Turn) -> Turn:
-    """Redact a turn: what the gate removes from a memory must not come back with its proof."""
-    return replace(turn, text=clean_text(turn.text))
-
-
-def _transcript(ws: Workspace, session: str) -> Path | None:
-    """Find the transcript where it was mined, else in the session folders."""
-    known = ws.state.sessions.get(session)
-    if known and known.path and Path(known.path).is_file():
-        return Path(known.path)
-    return next((path for path in find_sessions(ws.session_folders) if path.stem == session), None)
+    # Redacted: text that the gate removes from a memory must not come back with its proof.
+    return Provenance(entry, str(path), tuple(replace(turn, text=clean_text(turn.text)) for turn in turns), place)

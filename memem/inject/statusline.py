@@ -7,8 +7,10 @@ learned title of each of those projects, `today` the cost of mining on a day. Ea
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +34,8 @@ def note_session(ws: Workspace, folder: Path) -> None:
     with suppress(MememError, OSError):
         project = ws.project_of(folder).name
         # The status line gets the folder that the session was started in, which `cd` does not change.
-        keys = dict.fromkeys(filter(_is_key, (str(folder), str(ws.session_folder))))
+        folders = dict.fromkeys((str(folder), str(ws.session_folder)))
+        keys = [key for key in folders if key and "\t" not in key and "\n" not in key]
         kept = [line for line in _lines(ws.home.statusline_folders) if line.partition("\t")[0] not in keys]
         _write(ws, ws.home.statusline_folders, [f"{key}\t{project}" for key in keys] + kept[: MAX_FOLDERS - len(keys)])
     update(ws)
@@ -66,27 +69,17 @@ def _project_line(ws: Workspace, project: str) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """Shorten a text to a width in terminal columns."""
     text = "".join(character for character in text if character.isprintable())
-    if sum(map(_columns, text)) <= width:
+    ends = list(accumulate(map(_columns, text)))
+    if not ends or ends[-1] <= width:
         return text
-    kept, used = "", 1  # the ellipsis
-    for character in text:
-        used += _columns(character)
-        if used > width:
-            break
-        kept += character
-    return f"{kept.rstrip()}…"
+    return f"{text[: bisect_right(ends, width - 1)].rstrip()}…"
 
 
 def _columns(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _is_key(text: str) -> bool:
-    return bool(text) and "\t" not in text and "\n" not in text
 
 
 def _lines(path: Path) -> list[str]:

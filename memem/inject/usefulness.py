@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -17,7 +18,7 @@ from memem.core.data_files import load_table
 from memem.core.errors import Busy
 from memem.core.memory import ID8, Memory
 from memem.inject import notices
-from memem.search import words
+from memem.search.fulltext import index_text
 from memem.search.query import RARE, Scope, Term
 from memem.state.receipts import UNUSED, Receipt
 from memem.state.tables import UNUSABLE
@@ -41,14 +42,9 @@ _PIECE = re.compile(r"[\w.~/-]+")
 _FILE = re.compile(r"[\w.~-]+(?:/[\w.~-]+)*\.\w{1,8}")
 _NUMBER = re.compile(r"[\d.,:/-]+")
 _WILD = re.compile(r"[*?\[]")
-
-
-def _load_words(name: str) -> frozenset[str]:
-    return frozenset(load_table(__file__, "usefulness.toml")[name].split())
-
-
-_COMMON_FILES = _load_words("common_files")
-_GENERIC = _load_words("generic_words")
+_WORDS = load_table(__file__, "usefulness.toml")
+_COMMON_FILES = frozenset(_WORDS["common_files"].split())
+_GENERIC = frozenset(_WORDS["generic_words"].split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +58,22 @@ class Exchange:
 
 
 def describe_use(memory: Memory, marks: Sequence[Term], answered: Exchange) -> str:
-    """Say how a memory was used; empty without evidence that it was.
-
-    `marks` are words that distinguish it: rare in the vault, and not used by the person.
-    """
-    if _is_cited(memory.id8, answered.text):
+    """Say how a memory was used; empty without evidence. `marks` are rare words of it that the person did not use."""
+    # Without a digit an id may be a word.
+    is_unmistakable = len(memory.id8) >= ID8 and any(character.isdigit() for character in memory.id8)
+    if is_unmistakable and re.search(rf"(?<!\w){re.escape(memory.id8)}(?![^\W_])", answered.text):
         return "its id is in the answer"
     return _use_by_files(memory, answered) or _use_by_words(marks, answered.words)
-
-
-def _is_cited(id8: str, text: str) -> bool:
-    is_unmistakable = len(id8) >= ID8 and any(character.isdigit() for character in id8)  # else it may be a word
-    return is_unmistakable and re.search(rf"(?<!\w){re.escape(id8)}(?![^\W_])", text) is not None
 
 
 def _use_by_files(memory: Memory, answered: Exchange) -> str:
     patterns = [*filter(_is_specific, memory.paths), *_files_in(memory.body)]
     for file in answered.files:
         name = file.rpartition("/")[2]
-        if name not in answered.prompts and any(_matches(file, pattern) for pattern in patterns):
+        # An absolute path is compared with patterns relative to the project's root.
+        if name not in answered.prompts and any(
+            file == pattern or file.endswith(f"/{pattern}") or fnmatchcase(file, f"*/{pattern}") for pattern in patterns
+        ):
             return f"{name}, which it is about, was changed"
     return ""
 
@@ -93,30 +86,22 @@ def _files_in(text: str) -> list[str]:
 
 def _is_specific(pattern: str) -> bool:
     """Whether a pattern names a file or a certain folder, not half of the project."""
-    segments = [segment for segment in pattern.split("/") if segment and not _WILD.search(segment)]
     if not _WILD.search(pattern.rpartition("/")[2]):
         return pattern.lower() not in _COMMON_FILES
-    return len(segments) >= 2
-
-
-def _matches(file: str, pattern: str) -> bool:
-    """Whether an absolute path matches a pattern relative to the project's root."""
-    return file == pattern or file.endswith(f"/{pattern}") or fnmatchcase(file, f"*/{pattern}")
+    return sum(bool(segment) and not _WILD.search(segment) for segment in pattern.split("/")) >= 2
 
 
 def _use_by_words(marks: Sequence[Term], answer: Collection[str]) -> str:
     distinctive = [mark for mark in marks if not is_generic(mark.text)]
     used = [mark for mark in distinctive if mark.text in answer]
-    names = [mark for mark in used if _is_name(mark)]
+    # Identifiers: not numbers, nor files, which Claude may have found itself.
+    names = [
+        mark for mark in used if mark.literal and not _NUMBER.fullmatch(mark.text) and not _FILE.fullmatch(mark.text)
+    ]
     if not names and (len(used) < MIN_WORDS or len(used) < MIN_SHARE * len(distinctive)):
         return ""
     examples = ", ".join(mark.text for mark in (names or used)[:MAX_NAMED_WORDS])
     return f"the answer uses its words ({examples})"
-
-
-def _is_name(mark: Term) -> bool:
-    """Whether a word is an identifier; not a number, nor a file, which Claude may have found itself."""
-    return mark.literal and not _NUMBER.fullmatch(mark.text) and not _FILE.fullmatch(mark.text)
 
 
 def is_generic(word: str) -> bool:
@@ -127,19 +112,15 @@ def is_generic(word: str) -> bool:
 
 
 def judge(ws: Workspace, session: str, transcript: Path | None, last_message: str, *, ended: bool = False) -> int:
-    """Judge what a session was shown once its turn has ended; return how many receipts were judged.
-
-    `last_message` is the end of the answer, which may not be in the transcript yet; without one it is the answer.
-    A receipt that cannot be judged waits for the next turn, unless the session has `ended`.
-    """
-    if not ws.home.contexts_file.exists() or ws.is_own_call:
-        return 0
-    try:
-        return _judge(ws, session, transcript, last_message, ended=ended)
-    except UNUSABLE as problem:
-        if not isinstance(problem, Busy):  # else the next turn that ends tries again
+    """Judge what a session was shown in a turn that ended with `last_message`; return how many receipts were judged."""
+    if ws.home.contexts_file.exists() and not ws.is_own_call:
+        try:
+            return _judge(ws, session, transcript, last_message, ended=ended)
+        except Busy:
+            pass  # the next turn that ends tries again
+        except UNUSABLE:
             files.remove_quietly(ws.home.shown_unjudged)
-        return 0
+    return 0
 
 
 def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: str, *, ended: bool) -> int:
@@ -149,28 +130,23 @@ def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: s
     judged = 0
     for receipt in waiting:
         verdicts = _verdicts(ws, receipt, transcript_steps, last_message)
-        if verdicts is None and (transcript_steps is None or ended):
-            verdicts = {}
-        if verdicts is not None:
+        # A receipt that cannot be judged waits for the next turn, unless the session has ended.
+        if verdicts is not None or transcript_steps is None or ended:
+            verdicts = verdicts or {}
             kept.mark_used(receipt.number, verdicts, now)
             used = [item.title for item in receipt.items if item.title and verdicts.get(item.id, UNUSED) != UNUSED]
             notices.announce_used(ws, used, session=session)
             judged += 1
     kept.expire_unjudged(now - PATIENCE_SECONDS)
-    _tidy_mark(ws)
-    return judged
-
-
-def _tidy_mark(ws: Workspace) -> None:
-    """Remove the mark, and put it back if something is left; receipts that come meanwhile are seen, or mark again."""
-    mark = ws.home.shown_unjudged
+    # Remove the mark, and put it back if something is left; receipts that come meanwhile are seen, or mark again.
     with suppress(OSError):
-        mark.unlink(missing_ok=True)
+        ws.home.shown_unjudged.unlink(missing_ok=True)
         is_any_left = True
         with suppress(Busy):
-            is_any_left = ws.contexts.receipts.has_unjudged()
+            is_any_left = kept.has_unjudged()
         if is_any_left:
-            mark.touch(files.PRIVATE_FILE)
+            ws.home.shown_unjudged.touch(files.PRIVATE_FILE)
+    return judged
 
 
 def _tail(transcript: Path, session: str) -> list[TranscriptStep] | None:
@@ -192,11 +168,11 @@ def _verdicts(
     ws: Workspace, receipt: Receipt, transcript_steps: Sequence[TranscriptStep] | None, last_message: str
 ) -> dict[str, str] | None:
     """Say how each memory of a receipt was used; None as long as there is no answer."""
-    answered = (
-        _exchange_from_message(receipt, last_message)
-        if transcript_steps is None
-        else _exchange_since(receipt, transcript_steps, last_message)
-    )
+    if transcript_steps is None:  # the receipt has a few words of the prompt
+        asked = " ".join(term for item in receipt.items for term in item.terms)
+        answered = Exchange(last_message.strip(), _spelled(last_message), prompts=asked)
+    else:
+        answered = _exchange_since(receipt, transcript_steps, last_message)
     if not answered.text and not answered.files:
         return None
     verdicts = {}
@@ -209,7 +185,6 @@ def _verdicts(
 
 
 def _exchange_since(receipt: Receipt, transcript_steps: Sequence[TranscriptStep], last_message: str) -> Exchange:
-    """Collect what Claude said and did since a receipt, and the prompts before and since."""
     # From the prompt that the receipt belongs to, as far as the transcript was read.
     prompts = [n for n, step in enumerate(transcript_steps) if step.line.turn and step.line.turn.role == HUMAN]
     latest = receipt.time + SLACK_SECONDS
@@ -219,36 +194,29 @@ def _exchange_since(receipt: Receipt, transcript_steps: Sequence[TranscriptStep]
     said = [turn.text for turn, time in turns if turn.role != HUMAN and time >= receipt.time - SLACK_SECONDS]
     works = [step.line.work for step in exchange if step.line.work and _time(step) >= receipt.time - SLACK_SECONDS]
     text = "\n".join(said)
-    if last_message.strip() not in text:
+    if last_message.strip() not in text:  # it may not be in the transcript yet
         text = f"{text}\n{last_message}"
     written = dict.fromkeys(file for work in works for file in work.written)
     return Exchange(text.strip(), _spelled(text), tuple(written), "\n".join(asked))
 
 
-def _exchange_from_message(receipt: Receipt, last_message: str) -> Exchange:
-    """Do the same without a transcript: the receipt has a few words of the prompt."""
-    asked = " ".join(term for item in receipt.items for term in item.terms)
-    return Exchange(last_message.strip(), _spelled(last_message), prompts=asked)
-
-
 def _time(step: TranscriptStep) -> float:
-    """Return when a line was written; one without a date counts as new."""
     moment = dates.moment(step.line.time)
-    return moment.timestamp() if moment else float("inf")
+    return moment.timestamp() if moment else math.inf  # a line without a date counts as new
 
 
 def _spelled(text: str) -> frozenset[str]:
-    return frozenset(words.index_text(text).split())
+    return frozenset(index_text(text).split())
 
 
 def _marks(ws: Workspace, memory: Memory, answered: Exchange) -> list[Term]:
     """Return the words that distinguish a memory: rare ones, whole ones, and not the person's own."""
-    known: Collection[str] = _spelled(answered.prompts)
+    prompt_words = _spelled(answered.prompts)
     text = "\n".join((memory.title, *memory.keys, memory.body))
     found = ws.index.search_words(text, Scope(archive=True), 1)
     most = max(RARE, found.notes * RARE_SHARE)
     return [
         term
         for term, frequency in found.frequencies.items()
-        if not term.part and 0 < frequency <= most and term.text not in known
+        if not term.part and 0 < frequency <= most and term.text not in prompt_words
     ]

@@ -47,7 +47,7 @@ def apply_all(
     done: list[Applied] = []
     for number, operation in enumerate(operations):
         if operation_id(chunk, number) in undone:
-            done.append(_refuse(operation, "its note was undone"))
+            done.append(_refuse(operation, "its note was removed by an undo"))
             continue
         rewrites = sum(applied.outcome in REWRITES for applied in done)
         done.append(apply_one(ws, chunk, number, operation, may_rewrite=rewrites < MAX_REWRITES))
@@ -85,13 +85,16 @@ def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operati
             target = find.get(ws, id8)
     if operation.op == UPDATE and target is None and was_shown and forget.was_forgotten(ws, id8):
         raise InputError("it has been forgotten since")
+    root = None
+    with suppress(OSError, ValueError, RuntimeError, SettingsError):  # an impossible name, a loop of links
+        root = ws.project_of(Path(turn.cwd)).root if turn.cwd else None
     return Candidate(
         _make_memory(ws, chunk, number, operation, turn),
         _trust(turn, operation.quote),
         said=turn.time,
         wish=operation.op if target else ADD,
         target=target,
-        root=_project_root(ws, turn.cwd),
+        root=root,
     )
 
 
@@ -100,13 +103,6 @@ def _trust(turn: Turn, quote: str) -> Trust:
     if not prompt.is_own_wording(turn, quote, even_if_pasted=True):
         return OUTPUT
     return SPEECH if turn.role != ASSISTANT and prompt.is_own_wording(turn, quote) else PROSE
-
-
-def _project_root(ws: Workspace, folder: str) -> Path | None:
-    try:
-        return ws.project_of(Path(folder)).root if folder else None
-    except (OSError, ValueError, RuntimeError, SettingsError):  # an impossible name, a loop of links
-        return None
 
 
 def _make_memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Memory:

@@ -11,6 +11,7 @@ from memem.core.conversation import HUMAN, Chunk, Operation, Turn
 from memem.core.dates import iso
 from memem.core.errors import FREE, BudgetSpent, ExtractError, MememError, NotJson, NotSchema
 from memem.core.memory import Memory
+from memem.inject import notices
 from memem.mine import apply as mine_apply
 from memem.mine import failures, prompt, rules
 from memem.mine.apply import Applied
@@ -18,10 +19,9 @@ from memem.mine.prompt import ModelPrompt
 from memem.model.claude import Claude
 from memem.safety.gate import clean_line, clean_text
 from memem.search import find
-from memem.state.cursors import SessionRecord
+from memem.state.calls import Limits
 from memem.state.journal import JournalRecord
-from memem.state.ledger import Limits
-from memem.state.queue import Mark
+from memem.state.sessions import Mark, SessionRecord
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -36,14 +36,10 @@ SAVED = ("added", "updated", "superseded")
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """The result of mining a session.
-
-    `outcome` is mined, nothing (new), waiting (too little), missing (no readable transcript), own (a call of memem),
-    refused (by its project, or no person took part), failed, spent (the budget) or buried (a dead letter).
-    """
-
     session: str
     path: str
+    # mined, nothing (new), waiting (too little), missing (no readable transcript), own (a call of memem), failed,
+    # refused (by its project, or no person took part), spent (the budget) or buried (a dead letter)
     outcome: str = "nothing"
     detail: str = ""
     turns: int = 0
@@ -52,25 +48,16 @@ class Mined:
     applied: tuple[Applied, ...] = ()
     project: str = ""  # of the last chunk
 
+    @property
+    def counted_turns(self) -> str:
+        return "1 turn" if self.turns == 1 else f"{self.turns} turns"
+
     def count(self, *outcomes: str) -> int:
         return sum(applied.outcome in outcomes for applied in self.applied)
-
-    def with_chunk(self, chunk: Chunk, applied: list[Applied]) -> Mined:
-        turns, chunks = self.turns + len(chunk.turns), self.chunks + 1
-        applied = [*self.applied, *applied]
-        return replace(self, outcome="mined", turns=turns, chunks=chunks, applied=tuple(applied), project=chunk.project)
 
     def with_failure(self, problem: ExtractError | BudgetSpent) -> Mined:
         outcome = "spent" if isinstance(problem, BudgetSpent) else "failed"
         return replace(self, outcome=outcome, detail=str(problem))
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedChunk:
-    """A chunk to ask about, and the mark of its session."""
-
-    mark: Mark
-    chunk: Chunk
 
 
 class DeadLettered(Exception):
@@ -146,6 +133,7 @@ def call_model(
     number = ws.state.ledger.reserve(ws.today(), session, limits(ws))
     own_session = str(uuid.uuid4())
     ws.state.sessions.put_own(own_session, "", ws.clock().timestamp())
+    answer = None
     try:
         answer = claude.ask(
             system=question.system,
@@ -154,16 +142,13 @@ def call_model(
             schema=question.schema,
             session=own_session,
         )
-    except ExtractError as problem:
-        # A truncated or garbled answer may have cost as much as any other call; a refused call has not.
-        is_free = failures.is_service_failure(problem) and problem.usage.dollars is None
-        ws.state.ledger.settle(number, type(problem).__name__, FREE if is_free else problem.usage)
-        problem.args = (clean_line(str(problem)),)  # it quotes the CLI, and is stored
-        raise
-    try:
         value = parse(answer.value)
-    except NotSchema as problem:
-        ws.state.ledger.settle(number, type(problem).__name__, answer.usage)
+    except ExtractError as problem:
+        usage = answer.usage if answer else problem.usage
+        # A truncated or garbled answer may have cost as much as any other call; a refused call has not.
+        is_free = failures.is_service_failure(problem) and usage.dollars is None
+        ws.state.ledger.settle(number, type(problem).__name__, FREE if is_free else usage)
+        problem.args = (clean_line(str(problem)),)  # it quotes the CLI, and is stored
         raise
     ws.state.ledger.settle(number, "answered", answer.usage)
     return value
@@ -186,10 +171,10 @@ def limits(ws: Workspace) -> Limits:
     return Limits(ws.settings.daily_calls, ws.settings.daily_usd)
 
 
-def ask_about(ws: Workspace, parts: Sequence[MarkedChunk]) -> list[JournalRecord]:
+def ask_about(ws: Workspace, parts: Sequence[tuple[Mark, Chunk]]) -> list[JournalRecord]:
     """Ask about chunks of one project in one call, and journal each answer; a failure marks every session again."""
     try:
-        answered = extract(ws, *(part.chunk for part in parts))
+        answered = extract(ws, *(chunk for _, chunk in parts))
     except (ExtractError, BudgetSpent) as problem:
         _handle_failure(ws, parts, problem)
         raise
@@ -203,23 +188,17 @@ def ask_about(ws: Workspace, parts: Sequence[MarkedChunk]) -> list[JournalRecord
         ]
 
 
-def _handle_failure(ws: Workspace, parts: Sequence[MarkedChunk], problem: ExtractError | BudgetSpent) -> None:
+def _handle_failure(ws: Workspace, parts: Sequence[tuple[Mark, Chunk]], problem: ExtractError | BudgetSpent) -> None:
     """Postpone the sessions, or dead-letter a hopeless chunk: never several together, each is first asked alone."""
-    sessions = [load_session(ws, part.mark) for part in parts]
-    chunk = parts[0].chunk
-    with ws.state.transaction():
-        is_hopeless = len(parts) == 1 and failures.is_hopeless(ws, sessions[0], problem)
-        if is_hopeless:
-            failures.dead_letter(ws, chunk, problem)
-            ws.state.sessions.move_cursor(chunk, "buried", str(problem), iso(ws.clock()))
-        else:
-            failures.postpone(ws, problem, *sessions)
-            for part in parts:
-                ws.state.sessions.release([turn.uuid for turn in part.chunk.turns], part.chunk.session)
-                ws.state.queue.mark(part.mark, ws.clock().timestamp())
-    if is_hopeless:
-        failures.announce_dead_letter(ws)
+    sessions = [load_session(ws, mark) for mark, _ in parts]
+    if len(parts) == 1 and failures.is_hopeless(ws, sessions[0], problem):
+        failures.dead_letter(ws, parts[0][1], problem)
         raise DeadLettered(str(problem)) from None
+    with ws.state.transaction():
+        failures.postpone(ws, problem, *sessions)
+        for mark, chunk in parts:
+            ws.state.sessions.release([turn.uuid for turn in chunk.turns], chunk.session)
+            ws.state.queue.mark(mark, ws.clock().timestamp())
 
 
 def record_error(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
@@ -236,13 +215,19 @@ def apply(ws: Workspace, mined: Mined, record: JournalRecord, undone: Collection
     operations = prompt.parse_operations({"operations": record.answer})
     with ws.events.batch(BATCH):
         applied = mine_apply.apply_all(ws, chunk, operations, undone)
-    mined = mined.with_chunk(chunk, applied)
+    mined = replace(
+        mined,
+        outcome="mined",
+        turns=mined.turns + len(chunk.turns),
+        chunks=mined.chunks + 1,
+        applied=(*mined.applied, *applied),
+        project=chunk.project,
+    )
     with ws.state.transaction():
-        ws.state.sessions.move_cursor(
-            chunk, "mined", f"{mined.count(*SAVED)} of {len(mined.applied)} saved, {mined.turns} turns", iso(ws.clock())
-        )
+        detail = f"{mined.count(*SAVED)} of {len(mined.applied)} saved, {mined.counted_turns}"
+        ws.state.sessions.move_cursor(chunk, "mined", detail, iso(ws.clock()))
         ws.state.journal.finish(record.number)
-    failures.clear_after_apply(ws)
+    notices.clear_problem(ws, failures.CAPTURE)
     return mined
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from memem.core.conversation import HUMAN, Turn
 from memem.mine.prompt import escape_tags
 from memem.safety.gate import clean_text
-from memem.search.transcripts.readable import Projects, is_before, read_conversation, shorten_turn
-from memem.transcript.session import Outputs, digest, pasted
+from memem.search.transcripts.sessions import Projects, is_before, read_conversation, shorten_turn
+from memem.transcript.session import Outputs, pasted
 from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work
 
 if TYPE_CHECKING:
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 
 CHUNK_CHARACTERS = 24_000  # about 6,000 tokens: Haiku reads them in seconds for less than a cent, and misses little
 MAX_WORKS = 300
-SDK_REFUSAL = "Sessions of claude -p and the Agent SDK are skipped; set MEMEM_MINE_SDK=1 to mine them."
+SDK_REFUSAL = "Sessions from claude -p and the Agent SDK are skipped; set MEMEM_MINE_SDK=1 to mine them."
 
 
 @dataclass(slots=True)
 class PendingChunk:
-    """Turns of one project that make a chunk."""
-
     end: int  # the offset behind the last turn
     project: str = ""
     turns: list[Turn] = field(default_factory=list)
@@ -37,10 +35,6 @@ class PendingChunk:
     @property
     def characters(self) -> int:
         return sum(len(turn.text) for turn in self.turns)
-
-    @property
-    def work(self) -> str:
-        return digest(self.works)
 
 
 class ChunkReader:
@@ -68,7 +62,8 @@ class ChunkReader:
             chunk.injected.update(line.injected)
             outputs.add(line.output)
             if line.work:
-                works = [*works, _redact_work(line.work)][-MAX_WORKS:]
+                parts = (line.work.files, line.work.commands, line.work.errors)
+                works = [*works, Work(*(tuple(map(_redact_item, items)) for items in parts))][-MAX_WORKS:]
             if line.turn is None:
                 continue
             turn = self._prepare_turn(line.turn, line, chunk)
@@ -91,7 +86,6 @@ class ChunkReader:
         yield chunk
 
     def _prepare_turn(self, turn: Turn, line: TranscriptLine, chunk: PendingChunk) -> Turn | None:
-        """Return the turn as the model gets it, or None when it is not to be mined now."""
         if turn.uuid in self._seen_ids or self._is_taken(turn.uuid):
             return None
         self._seen_ids.add(turn.uuid)
@@ -103,10 +97,6 @@ class ChunkReader:
             return None
         text, cwd, branch = map(clean_text, (turn.text, turn.cwd, turn.branch))
         return replace(turn, text=escape_tags(shorten_turn(text)), cwd=cwd, branch=branch)
-
-
-def _redact_work(work: Work) -> Work:
-    return Work(*(tuple(map(_redact_item, items)) for items in (work.files, work.commands, work.errors)))
 
 
 def _redact_item(item: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,10 @@ SCHEMA: Mapping[str, Any] = strict_object(pairs={"type": "array", "items": _PAIR
 Pair = tuple[Suspicion, Entry, Entry]
 
 
+# Read at import, since an update may remove this folder while a miner runs.
+_SYSTEM = Path(__file__).with_name("contradiction.md").read_text(encoding="utf-8")
+
+
 def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> ModelPrompt:
     """Build the question about some pairs, the earlier memory of each first."""
     blocks = [
@@ -39,13 +42,13 @@ def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> ModelPrompt:
         for number, (one, other) in enumerate(pairs, 1)
     ]
     text = "\n".join([f"{OWN_CALL} version {QUESTION_VERSION}", "", *blocks])
-    return ModelPrompt(_system(), INSTRUCTION, text + "\n", SCHEMA)
+    return ModelPrompt(_SYSTEM, INSTRUCTION, text + "\n", SCHEMA)
 
 
 def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
     """Return each pair's verdict and reason by number; raises NotSchema."""
     if not isinstance(answer, dict) or not isinstance(answer.get("pairs"), list):
-        raise NotSchema("The answer has no list `pairs`.")
+        raise NotSchema("The answer has no `pairs` list.")
     verdicts = {}
     for each in answer["pairs"]:
         number, verdict = (each.get("number"), each.get("verdict")) if isinstance(each, dict) else (None, None)
@@ -54,11 +57,6 @@ def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
         why = " ".join(str(each.get("why", "")).encode("utf-8", "replace").decode().split())
         verdicts[number] = (verdict, why[:WHY_CHARACTERS])
     return verdicts
-
-
-@cache
-def _system() -> str:
-    return Path(__file__).with_name("contradiction.md").read_text(encoding="utf-8")
 
 
 def _memory(memory: Memory) -> str:
@@ -77,9 +75,13 @@ def confirm(ws: Workspace, session: str) -> int:
     ws.state.suspicions.count_try([suspicion for suspicion, _, _ in pairs])
     question = build_question([(one.memory, other.memory) for _, one, other in pairs])
     verdicts = ask.try_model(ws, claude, session, question, parse_verdicts) or {}
-    for number, pair in enumerate(pairs, 1):
-        if number in verdicts:
-            _judge(ws, pair, *verdicts[number])
+    for number, (suspicion, *entries) in enumerate(pairs, 1):
+        verdict, why = verdicts.get(number, ("", ""))
+        if verdict == COMPATIBLE:
+            for entry, other in (entries, entries[::-1]):
+                _relate(ws, entry, other)
+        if verdict:
+            ws.state.suspicions.judge(suspicion, verdict, why)
     return len(verdicts)
 
 
@@ -92,14 +94,6 @@ def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
             return suspicion, one, other
     ws.state.suspicions.forget_pair(suspicion)
     return None
-
-
-def _judge(ws: Workspace, pair: Pair, verdict: str, why: str) -> None:
-    suspicion, *entries = pair
-    if verdict == COMPATIBLE:
-        for entry, other in (entries, entries[::-1]):
-            _relate(ws, entry, other)
-    ws.state.suspicions.judge(suspicion, verdict, why)
 
 
 def _relate(ws: Workspace, entry: Entry, other: Entry) -> None:

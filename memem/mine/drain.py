@@ -20,7 +20,7 @@ from memem.mine.session import HOLD_SMALL, MIN_CHARACTERS, MINE_SMALL, SessionTa
 from memem.safety.gate import clean_line
 from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
-from memem.state.queue import Mark, SmallSession
+from memem.state.sessions import Mark, SmallSession
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -40,10 +40,8 @@ def log_result(ws: Workspace, mined: Mined) -> None:
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
     saved = f"{mined.count(*SAVED)} saved, {mined.count('refused')} refused" if mined.chunks else ""
-    parts = [f"{mined.turns} turns" if mined.turns else "", saved, clean_line(mined.detail)]
-    files.append_log(
-        ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}"
-    )
+    parts = filter(None, [mined.counted_turns if mined.turns else "", saved, clean_line(mined.detail)])
+    files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(parts)}")
 
 
 def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
@@ -65,13 +63,13 @@ def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
 
 def ready_packs(small: Iterable[SmallSession], now: float) -> list[list[SmallSession]]:
     """Return the packs that are worth a call now."""
-
-    def is_ready(pack: Sequence[SmallSession]) -> bool:
+    ready = []
+    for pack in group_small(small):
         is_enough = sum(tail.characters for tail in pack) >= MIN_CHARACTERS or len(pack) >= ENOUGH_SESSIONS
         is_late = min(tail.since for tail in pack) <= now - MAX_HELD_SECONDS
-        return is_enough or is_late or any(tail.failures for tail in pack)
-
-    return list(filter(is_ready, group_small(small)))
+        if is_enough or is_late or any(tail.failures for tail in pack):
+            ready.append(pack)
+    return ready
 
 
 def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> list[Mined]:
@@ -95,7 +93,7 @@ def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> l
 
 def _mine_parts(ws: Workspace, parts: Sequence[SessionTail]) -> list[Mined]:
     try:
-        records = ask.ask_about(ws, parts)
+        records = ask.ask_about(ws, [(part.mark, part.chunk) for part in parts])
     except DeadLettered as problem:
         _read_to_end(ws, parts[0])
         return [replace(parts[0].mined, outcome="buried", detail=str(problem), buried=parts[0].mined.buried + 1)]
@@ -125,7 +123,6 @@ def _read_to_end(ws: Workspace, part: SessionTail) -> None:
 
 
 def _defer_tail(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
-    """Mark the session again; a journaled answer is applied next time."""
     ws.state.queue.mark(mark, ws.clock().timestamp())
     return ask.record_error(ws, mark, problem)
 
@@ -188,17 +185,13 @@ def is_text(path: Path) -> bool:
 
 
 def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
-    """Mine due sessions until none is left, the budget is spent or mining is switched off.
-
-    `since` is the consent this run began with. Sessions that failed in `done` are not tried again. Look again after
-    releasing the slot: a process that found no slot may have marked a session meanwhile.
-    """
+    """Mine due sessions, except those that failed in `done`, until none is left or the run must stop."""
     while True:
         with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_slot:
-            while has_slot and (
-                _mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)
-            ):
-                pass
+            is_busy = has_slot
+            while is_busy:
+                is_busy = _mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)
+        # Look again after releasing the slot: a process that found none may have marked a session meanwhile.
         if not has_slot or not _is_something_left(ws, since, done, marked_since):
             return done
 
@@ -221,7 +214,7 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
     """Mine ready packs of small sessions that no other miner has locked; return whether there were any."""
     before, now = len(done), ws.clock().timestamp()
     tried = {mined.session for mined in done if mined.outcome != "waiting"}
-    for pack in ready_packs((s for s in ws.state.deferred.small_due(now) if s.session not in tried), now):
+    for pack in ready_packs((s for s in ws.state.deferred.small(due=now) if s.session not in tried), now):
         if _must_stop(ws, since, done):
             return False
         with session_locks(ws.home.mining_locks, *(tail.session for tail in pack)) as is_ours:
@@ -232,12 +225,10 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
 
 
 def _must_stop(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
-    """Whether the budget is spent, mining is paused, or consent has changed since this run began."""
     return is_spent(done) or is_stopped(ws) or opted_in(ws) != since
 
 
 def _report(ws: Workspace, mined: Mined) -> None:
-    """Log the result of a session, and announce the memories learned from it."""
     log_result(ws, mined)
     if titles := [clean_line(applied.title) for applied in mined.applied if applied.outcome in SAVED]:
         notices.announce_learned(ws, titles, session=mined.session, project=mined.project)
@@ -253,7 +244,6 @@ def _is_something_left(ws: Workspace, since: datetime, done: list[Mined], marked
 
 
 def _marked(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
-    """Return the marks that are due, without those of sessions that have just failed."""
     failed = {mined.session for mined in done if mined.outcome == "failed"}
     marks = ws.state.queue.due(ws.clock().timestamp(), marked_since)
     return [mark for mark in marks if mark.session not in failed]

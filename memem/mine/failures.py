@@ -15,8 +15,8 @@ from memem.core.conversation import Chunk
 from memem.core.dates import iso
 from memem.inject import notices
 from memem.safety.gate import clean_line
-from memem.state.cursors import SessionRecord
-from memem.state.ledger import Limits
+from memem.state.calls import Limits
+from memem.state.sessions import SessionRecord
 from memem.state.tables import MAX_PAUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -31,15 +31,8 @@ _SERVICE_FAILURES = (errors.CliMissing, errors.NotLoggedIn, errors.RateLimited, 
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _MODEL_FAILURES = {
     errors.NotLoggedIn: "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost.",
-    errors.CliMissing: "memem cannot learn: claude does not start. See /memem-doctor; nothing is lost.",
+    errors.CliMissing: "memem cannot learn: claude cannot be started. See /memem-doctor; nothing is lost.",
 }
-
-
-def announce_dead_letter(ws: Workspace) -> None:
-    text = (
-        "memem gave up on part of a session after repeated failures. It is kept; /memem-status explains how to retry."
-    )
-    notices.announce(ws, text)
 
 
 def report_trouble(ws: Workspace, problem: errors.MememError) -> None:
@@ -48,14 +41,14 @@ def report_trouble(ws: Workspace, problem: errors.MememError) -> None:
     if is_full or isinstance(problem, errors.VaultUnwritable):
         if notices.check_now(ws).keys() & {"disk", "vault"}:
             return
-        reason = "the disk is full" if is_full else f"{ws.settings.vault} cannot be written"
+        reason = "the disk is full" if is_full else f"it cannot write to {ws.settings.vault}"
         text = f"{reason}. Nothing is lost. See /memem-doctor."
     elif isinstance(problem, errors.VaultMissing):
         text = f"the vault {ws.settings.vault} is missing. Restore it; nothing is lost."
     elif isinstance(problem, errors.StateTooNew):
-        text = "its state was written by a newer memem. Update this one; see /memem-doctor."
+        text = "its state was written by a newer version of memem. Update memem; see /memem-doctor."
     elif isinstance(problem, errors.StateUnusable):
-        text = "its state is damaged. /memem-mine starts a new one; your notes are not touched."
+        text = "its state database is damaged. /memem-mine creates a new one; your notes are not touched."
     elif isinstance(problem, errors.HomeError | errors.IndexUnusable):
         text = f"{_uncapitalise(clean_line(str(problem)))} See /memem-doctor."
     else:
@@ -65,7 +58,6 @@ def report_trouble(ws: Workspace, problem: errors.MememError) -> None:
 
 @contextmanager
 def reporting_trouble(ws: Workspace) -> Iterator[None]:
-    """Report the error that ends background work."""
     try:
         yield
     except errors.MememError as problem:
@@ -78,10 +70,6 @@ def clear_after_answer(ws: Workspace) -> None:
         notices.clear_problem(ws, key)
 
 
-def clear_after_apply(ws: Workspace) -> None:
-    notices.clear_problem(ws, CAPTURE)
-
-
 def clear_budget_of_yesterday(ws: Workspace) -> None:
     limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
     if BUDGET in notices.problems(ws) and not ws.state.ledger.limit_reached(ws.today(), limits):
@@ -89,7 +77,6 @@ def clear_budget_of_yesterday(ws: Workspace) -> None:
 
 
 def _is_full_disk(problem: BaseException) -> bool:
-    """Check the chain of causes, then the message."""
     cause: BaseException | None = problem
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _FULL_DISK:
@@ -113,15 +100,20 @@ def is_hopeless(ws: Workspace, session: SessionRecord, problem: errors.ExtractEr
 
 
 def dead_letter(ws: Workspace, chunk: Chunk, problem: errors.ExtractError | errors.BudgetSpent) -> None:
-    ws.state.ledger.count_failure()
-    ws.state.journal.add_dead_letter(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
+    now = iso(ws.clock())
+    with ws.state.transaction():
+        ws.state.ledger.count_failure()
+        ws.state.journal.add_dead_letter(chunk.session, chunk.as_json(), str(problem), now)
+        ws.state.sessions.move_cursor(chunk, "buried", str(problem), now)
+    kept = "It is kept; /memem-status explains how to retry."
+    notices.announce(ws, f"memem gave up on part of a session after repeated failures. {kept}")
 
 
 def postpone(ws: Workspace, problem: errors.ExtractError | errors.BudgetSpent, *sessions: SessionRecord) -> None:
     """Record when the sessions of a failed call may try again."""
     now = iso(ws.clock())
     if isinstance(problem, errors.BudgetSpent):
-        reason = f"{_uncapitalise(str(problem))} It continues tomorrow; /memem-status shows the cost."
+        reason = f"{_uncapitalise(str(problem))} Learning continues tomorrow; /memem-status shows the cost."
         notices.raise_problem(ws, BUDGET, f"memem has paused learning: {reason}")
         for session in sessions:
             ws.state.sessions.put(session.with_outcome("spent", str(problem), now))
@@ -140,10 +132,8 @@ def back_off(ws: Workspace, problem: errors.ExtractError, failures: int = 1) -> 
     if text := _MODEL_FAILURES.get(type(problem)):
         notices.raise_problem(ws, LOGIN, text)
     elif in_a_row >= BREAKER_FAILURES:
-        text = (
-            "memem could not learn lately: claude failed several times in a row. It will try again; see /memem-doctor."
-        )
-        notices.raise_problem(ws, CAPTURE, text)
+        reason = "claude failed several times in a row. memem will try again; see /memem-doctor."
+        notices.raise_problem(ws, CAPTURE, f"memem has not been able to learn recently: {reason}")
     is_service = is_service_failure(problem)
     until = _retry_time(ws, now, in_a_row if is_service else failures, problem)
     if until > now and (is_service or in_a_row >= BREAKER_FAILURES):

@@ -1,28 +1,57 @@
-"""Mine every session, in one process at a time: record the progress, announce the end, resume when interrupted."""
+"""Estimate what mining costs; mine every session, in one process at a time, and resume when interrupted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memem.core import background, files, locks
+from memem.core import background, files, locks, safe_open
+from memem.core.conversation import Chunk
 from memem.core.dates import iso
-from memem.core.errors import Busy, InputError, MememError
+from memem.core.errors import Busy, InputError, MememError, SettingsError
 from memem.core.home import using_home
 from memem.inject import notices
-from memem.mine import plan as mine_plan
-from memem.mine import schedule
+from memem.mine import ask, drain, schedule, session
 from memem.mine.ask import SAVED, Mined
-from memem.mine.plan import Plan
+from memem.mine.chunks import ChunkReader
+from memem.mine.schedule import Progress
 from memem.safety.gate import clean_line
+from memem.search.transcripts.sessions import OwnCall
 from memem.state import history_progress
 from memem.state.history_progress import BUDGET, DONE, RUNNING, STOPPED, HistoryProgress
+from memem.state.sessions import SmallSession
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
+
+CHARACTERS_PER_TOKEN = 4
+PROMPT_TOKENS, ANSWER_TOKENS = 2_500, 500  # of a call without its turns: instructions, schema, memories; the answer
+PRICED_MODEL = "haiku"
+READ_DOLLARS, WRITTEN_DOLLARS = 1e-6, 5e-6  # per token of that model; other prices are unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The amount to mine and its estimated cost; `dollars` is None for a model of unknown price."""
+
+    sessions: int = 0
+    turns: int = 0
+    characters: int = 0
+    calls: int = 0
+    dollars: float | None = 0.0
+
+
+class _Part(NamedTuple):
+    """Turns for one call or, when `small`, to be packed with other sessions."""
+
+    session: str
+    turns: int
+    characters: int
+    small: SmallSession | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +63,66 @@ class History:
     sessions: frozenset[str] = frozenset()
 
 
-def survey_history(ws: Workspace, progress: schedule.Progress) -> History:
-    """Survey the sessions that are not mined to their end."""
+def survey_history(ws: Workspace, progress: Progress) -> History:
     paths = schedule.unmined_sessions(ws, None)
-    plan, sessions = mine_plan.survey(ws, paths, None, progress)
-    return History(tuple(sorted(paths, key=lambda path: path.stem not in sessions)), plan, sessions)
+    parts = _unmined(ws, paths, None, progress)
+    sessions = frozenset(part.session for part in parts)
+    return History(tuple(sorted(paths, key=lambda path: path.stem not in sessions)), _plan(ws, parts), sessions)
+
+
+def plan(
+    ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Progress, *, is_one: bool = False
+) -> Plan:
+    """Plan the unmined turns of these sessions. `is_one`: a person asks for it, so SDK and few turns count too."""
+    return _plan(ws, _unmined(ws, list(paths), since, progress, is_one=is_one))
+
+
+def plan_retry(ws: Workspace) -> Plan:
+    chunks = [Chunk.from_json(record.chunk) for record in ws.state.journal.dead_letters()]
+    return _plan(ws, [_Part(each.session, len(each.turns), sum(len(t.text) for t in each.turns)) for each in chunks])
+
+
+def _plan(ws: Workspace, parts: Sequence[_Part]) -> Plan:
+    characters = sum(part.characters for part in parts)
+    packs = drain.group_small(part.small for part in parts if part.small)
+    calls = sum(not part.small for part in parts) + len(packs) if ask.asks_model(ws) else 0
+    dollars = None if calls else 0.0
+    if calls and ws.settings.model == PRICED_MODEL:
+        tokens = characters / CHARACTERS_PER_TOKEN + calls * PROMPT_TOKENS
+        dollars = round(tokens * READ_DOLLARS + calls * ANSWER_TOKENS * WRITTEN_DOLLARS, 2)
+    return Plan(len({part.session for part in parts}), sum(part.turns for part in parts), characters, calls, dollars)
+
+
+def _unmined(
+    ws: Workspace, paths: Sequence[Path], since: datetime | None, progress: Progress, *, is_one: bool = False
+) -> list[_Part]:
+    """Return the unmined parts of these sessions; a turn in several sessions counts once."""
+    parts: list[_Part] = []
+    seen: set[str] = set()
+    for number, path in enumerate(paths):
+        progress(number, len(paths))
+        with suppress(OSError, OwnCall, SettingsError):  # mining it reports the problem
+            parts += list(_unmined_parts(ws, path, since, seen, is_one=is_one))
+    progress(len(paths), len(paths))
+    return parts
+
+
+def _unmined_parts(
+    ws: Workspace, path: Path, since: datetime | None, seen: set[str], *, is_one: bool
+) -> Iterator[_Part]:
+    def is_taken(uuid: str) -> bool:
+        return uuid in seen or ws.state.sessions.is_taken(uuid, path.stem)
+
+    with safe_open.open_plain(path) as file:
+        reader = ChunkReader(ws, is_taken, since, sdk=is_one or ws.settings.mine_sdk)
+        for pending in reader.read_chunks(file, 0, path.stem):
+            seen.update(turn.uuid for turn in pending.turns)
+            size, small = pending.characters, None
+            if session.is_small(pending) and not is_one:
+                failures = record.failures if (record := ws.state.sessions.get(path.stem)) else 0
+                small = SmallSession(path.stem, str(path), pending.project, size, 0, 0, 0.0, failures)
+            if pending.turns:
+                yield _Part(path.stem, len(pending.turns), size, small)
 
 
 def start_in_background(ws: Workspace) -> None:
@@ -48,7 +132,6 @@ def start_in_background(ws: Workspace) -> None:
 
 
 def refuse_second_run(ws: Workspace) -> None:
-    """Raise InputError when the history is being mined."""
     run = last_run(ws)
     if run and run.state == RUNNING:
         raise _already_running(run)
@@ -59,25 +142,21 @@ def last_run(ws: Workspace) -> HistoryProgress | None:
     return history_progress.read(ws.home.history_file)
 
 
-def mine(ws: Workspace, history: History, progress: schedule.Progress) -> list[Mined]:
+def mine(ws: Workspace, history: History, progress: Progress) -> list[Mined]:
     """Mine the surveyed history for a user who watches. Raises InputError when another process mines it."""
-    with _only_run(ws) as run, run.recorded_errors():
+    with _only_run(ws) as run:
         return run.mine(history, progress)
 
 
-def mine_in_background(ws: Workspace, progress: schedule.Progress = lambda *_: None) -> list[Mined]:
+def mine_in_background(ws: Workspace, progress: Progress = lambda *_: None) -> list[Mined]:
     """Survey and mine the history, and announce the end. Raises InputError when another process mines it."""
-    with _only_run(ws) as run:
-        try:
-            with run.recorded_errors():
-                return run.mine(survey_history(ws, progress), progress)
-        finally:
-            notices.announce(ws, _announcement(run.progress))
+    with _only_run(ws, announce=True) as run:
+        return run.mine(survey_history(ws, progress), progress)
 
 
 @contextmanager
-def _only_run(ws: Workspace) -> Iterator[_HistoryRun]:
-    """Start a run, recorded as running. Raises InputError when there is one already."""
+def _only_run(ws: Workspace, *, announce: bool = False) -> Iterator[_HistoryRun]:
+    """Start a run, and record the error that ends it. Raises InputError when there is one already."""
     with ExitStack() as stack:
         try:
             with using_home(ws.home):
@@ -85,39 +164,34 @@ def _only_run(ws: Workspace) -> Iterator[_HistoryRun]:
             stack.enter_context(locks.holding(ws.home.history_lock, 0))
         except Busy:
             raise _already_running(last_run(ws)) from None
-        yield _HistoryRun(ws)
+        run = _HistoryRun(ws)
+        try:
+            yield run
+        except BaseException as problem:
+            reason = f"It failed with an unexpected {type(problem).__name__}."
+            if isinstance(problem, KeyboardInterrupt):
+                reason = "It was interrupted."
+            elif isinstance(problem, MememError):
+                reason = clean_line(str(problem))
+            run.end(STOPPED, reason)
+            raise
+        finally:
+            if announce:
+                notices.announce(ws, _announcement(run.progress))
 
 
 def _already_running(run: HistoryProgress | None) -> InputError:
-    is_counted = run is not None and run.state == RUNNING and run.sessions
-    progress = f": {_mined_text(run)}" if run and is_counted else ""
+    progress = f": {_mined_text(run)}" if run and run.state == RUNNING and run.sessions else ""
     return InputError(f"History mining is already running{progress}.")
 
 
 class _HistoryRun:
-    """Keeps the record of a run up to date."""
-
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
         self.progress = HistoryProgress(RUNNING, 0, 0, 0, 0.0, 0, iso(ws.clock())).of_this_process()
         self._update()
 
-    @contextmanager
-    def recorded_errors(self) -> Iterator[None]:
-        """Record the error that ends the run."""
-        try:
-            yield
-        except BaseException as problem:
-            if isinstance(problem, KeyboardInterrupt):
-                reason = "It was interrupted."
-            elif isinstance(problem, MememError):
-                reason = clean_line(str(problem))
-            else:
-                reason = f"It failed with an unexpected {type(problem).__name__}."
-            self._end(STOPPED, reason)
-            raise
-
-    def mine(self, history: History, progress: schedule.Progress) -> list[Mined]:
+    def mine(self, history: History, progress: Progress) -> list[Mined]:
         ledger = self._ws.state.ledger
         first_call = ledger.last_call()
         names = frozenset(path.stem for path in history.paths)
@@ -130,24 +204,21 @@ class _HistoryRun:
             self._update(sessions_done=done, calls=sum(each.calls for each in spent), dollars=dollars)
 
         done = schedule.mine_all(self._ws, history.paths, None, advance, counted=history.sessions)
-        self._finish(history, names, done)
-        return done
-
-    def _finish(self, history: History, names: frozenset[str], done: list[Mined]) -> None:
         failed = {mined.session for mined in done if mined.outcome == "failed"}
         sessions = len(history.sessions | failed)  # a session can also fail before its turns are counted
         self._update(memories=sum(mined.count(*SAVED) for mined in done), sessions=sessions, failed=len(failed))
         last = done[-1] if done else None
         is_cut_short = bool(names - {mined.session for mined in done if mined.outcome != "waiting"})
         if last and last.outcome == "spent":
-            self._end(BUDGET, last.detail)
+            self.end(BUDGET, last.detail)
         elif last and last.outcome == "failed" and is_cut_short:
-            self._end(STOPPED, clean_line(last.detail))
+            self.end(STOPPED, clean_line(last.detail))
         else:
             self._update(sessions_done=sessions - len(failed))
-            self._end(DONE, "")
+            self.end(DONE, "")
+        return done
 
-    def _end(self, state: str, detail: str) -> None:
+    def end(self, state: str, detail: str) -> None:
         self._update(state=state, detail=detail, ended=iso(self._ws.clock()))
 
     def _update(self, **changes: Any) -> None:
@@ -157,7 +228,6 @@ class _HistoryRun:
 
 
 def describe(progress: HistoryProgress) -> str:
-    """One line for `memem status`."""
     if progress.state == RUNNING:
         return _progress_text(progress) if progress.sessions else "counting sessions"
     if progress.state == DONE:
@@ -184,16 +254,13 @@ def _progress_text(progress: HistoryProgress) -> str:
     return f"{_mined_text(progress)}, ${progress.dollars:.2f}"
 
 
-def _mined_text(progress: HistoryProgress) -> str:
-    return f"{progress.sessions_done} of {_sessions_text(progress)}"
-
-
-def _sessions_text(progress: HistoryProgress) -> str:
-    return "1 session" if progress.sessions == 1 else f"{progress.sessions} sessions"
+def _mined_text(progress: HistoryProgress, *, is_all: bool = False) -> str:
+    sessions = "1 session" if progress.sessions == 1 else f"{progress.sessions} sessions"
+    return sessions if is_all else f"{progress.sessions_done} of {sessions}"
 
 
 def _result_text(progress: HistoryProgress) -> str:
-    sessions = _mined_text(progress) if progress.failed else _sessions_text(progress)
+    sessions = _mined_text(progress, is_all=not progress.failed)
     memories = "1 memory" if progress.memories == 1 else f"{progress.memories} memories"
     failed = f"; {progress.failed} failed" if progress.failed else ""
     return f"{sessions}, {memories}, ${progress.dollars:.2f}{failed}"

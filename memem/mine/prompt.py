@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,10 @@ class ModelPrompt:
     schema: Mapping[str, Any]  # of the answer
 
 
+# Read at import, since an update may remove this folder while a miner runs.
+_SYSTEM = Path(__file__).with_name("prompt.md").read_text(encoding="utf-8")
+
+
 def build(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
     """Build a question about chunks of one project, each in tags of its own, and the closest memories."""
     parts = [
@@ -46,7 +49,7 @@ def build(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
         *(f"\n{_conversation(chunk)}" for chunk in chunks),
     ]
     instruction = INSTRUCTION if len(chunks) == 1 else PACKED_INSTRUCTION
-    return ModelPrompt(load_instructions(), instruction, "\n".join(parts) + "\n", SCHEMA)
+    return ModelPrompt(_SYSTEM, instruction, "\n".join(parts) + "\n", SCHEMA)
 
 
 def _conversation(chunk: Chunk) -> str:
@@ -56,14 +59,8 @@ def _conversation(chunk: Chunk) -> str:
 
 
 def add_correction(prompt: ModelPrompt, problem: str) -> ModelPrompt:
-    """Repeat a question after an answer that could not be used."""
     again = f"{prompt.instruction} Your last answer could not be used: {problem} Answer again, by the schema alone."
     return replace(prompt, instruction=again)
-
-
-@cache
-def load_instructions() -> str:
-    return Path(__file__).with_name("prompt.md").read_text(encoding="utf-8")
 
 
 def escape_tags(text: str) -> str:
@@ -84,8 +81,6 @@ def strict_object(**properties: Any) -> dict[str, Any]:
 
 
 TEXT = {"type": "string"}
-_TEXTS = ("title", "content", "kind", "scope", "quote")
-_LISTS = ("keys", "paths")
 _STRINGS = {"type": "array", "items": TEXT}
 _OPERATION = strict_object(
     op={**TEXT, "enum": list(OPERATIONS)},
@@ -106,14 +101,13 @@ _SAME = str.maketrans("“”„«»‘’‚`", '"""""\'\'\'\'')
 def parse_operations(answer: Any) -> list[Operation]:
     """Return the operations of an answer; raises NotSchema with the reason."""
     if not isinstance(answer, dict) or not isinstance(answer.get("operations"), list):
-        raise NotSchema("The answer has no list `operations`.")
+        raise NotSchema("The answer has no `operations` list.")
     if len(answer["operations"]) > MAX_OPERATIONS:
         raise NotSchema(f"The answer has more than {MAX_OPERATIONS} operations.")
     return [_parse_operation(number, value) for number, value in enumerate(answer["operations"], 1)]
 
 
 def operations_as_json(operations: Sequence[Operation]) -> list[dict[str, Any]]:
-    """Return the answer that would give these operations."""
     return [{**asdict(each), "keys": list(each.keys), "paths": list(each.paths)} for each in operations]
 
 
@@ -128,10 +122,10 @@ def _parse_operation(number: int, value: Any) -> Operation:
     target, importance = value.get("target"), value.get("importance")
     if target is not None and not isinstance(target, str):
         raise wrong("`target` is neither an id nor null")
-    for name in _TEXTS:
+    for name in ("title", "content", "kind", "scope", "quote"):
         if not isinstance(value.get(name), str):
             raise wrong(f"`{name}` is not a text")
-    for name in _LISTS:
+    for name in ("keys", "paths"):
         if not isinstance(value.get(name), list) or not all(isinstance(item, str) for item in value[name]):
             raise wrong(f"`{name}` is not a list of texts")
     if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:

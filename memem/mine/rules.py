@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memem.core.conversation import ADD, GENERAL_SCOPE, HUMAN, PROJECT_SCOPE, Operation, Turn
 from memem.core.data_files import load_table
@@ -14,8 +14,6 @@ TROUBLE_TURNS = 8  # after an error, in which a fix belongs to it
 
 
 class SentenceRule(NamedTuple):
-    """The kind and importance of a sentence that matches a pattern."""
-
     kind: str
     importance: int
     pattern: re.Pattern[str]
@@ -47,15 +45,14 @@ def _compile(forms: list[str], flags: int = re.IGNORECASE) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{_expand(form)})" for form in forms), flags)
 
 
-def _compile_rules(entries: list[dict[str, Any]]) -> tuple[SentenceRule, ...]:
-    return tuple(SentenceRule(entry["kind"], entry["importance"], _compile(entry["forms"])) for entry in entries)
-
-
 for _name, _value in _TABLE["fragments"].items():
     _FRAGMENTS[_name] = _expand(_value if isinstance(_value, str) else f"(?:{'|'.join(_value)})")
 PATTERNS = {name: _compile(forms) for name, forms in _TABLE["patterns"].items()}
 PATTERNS |= {name: _compile(forms, re.MULTILINE) for name, forms in _TABLE["exact_patterns"].items()}
-RULES = {name: _compile_rules(entries) for name, entries in _TABLE["rules"].items()}
+RULES = {
+    name: tuple(SentenceRule(entry["kind"], entry["importance"], _compile(entry["forms"])) for entry in entries)
+    for name, entries in _TABLE["rules"].items()
+}
 
 
 def extract(turns: Sequence[Turn]) -> list[Operation]:
@@ -79,14 +76,14 @@ def extract(turns: Sequence[Turn]) -> list[Operation]:
 def states_wish(turns: Sequence[Turn]) -> bool:
     """Whether a person asks to remember something, or plainly states or corrects something."""
     sentences = (sentence for turn in turns if turn.role == HUMAN for sentence in _sentences(turn.text))
-    return bool(extract(turns)) or any(_is_wish(sentence.text) for sentence in sentences)
-
-
-def _is_wish(text: str) -> bool:
-    """Whether a sentence begins with "remember" or similar, even if no rule matches it."""
-    opened = _open(text)
-    is_question = PATTERNS["QUESTION"].match(text) or PATTERNS["RECALLED"].search(opened.text)
-    return opened.explicit and not is_question and _says_enough(opened.text)
+    if extract(turns):
+        return True
+    for text in (sentence.text for sentence in sentences):
+        opened = _open(text)  # it may begin with "remember" even if no rule matches it
+        is_question = PATTERNS["QUESTION"].match(text) or PATTERNS["RECALLED"].search(opened.text)
+        if opened.explicit and not is_question and _says_enough(opened.text):
+            return True
+    return False
 
 
 def _statement(sentence: _Sentence) -> Operation | None:
@@ -98,7 +95,8 @@ def _statement(sentence: _Sentence) -> Operation | None:
     if opened.explicit:
         rule = None if PATTERNS["RECALLED"].search(text) else _first(text, (*RULES["RULES"], *RULES["REMEMBERED"]))
         return _operation(text, rule.kind, rule.importance + 1, sentence.quote) if rule else None
-    if _is_passing(text):
+    reason = PATTERNS["BECAUSE"].search(text)  # may well be about the moment
+    if PATTERNS["PASSING"].search(text[: reason.start()] if reason else text):
         return None
     if opened.errand:
         return _operation(text, "convention", 4, sentence.quote) if PATTERNS["HABITUAL"].search(text) else None
@@ -134,12 +132,6 @@ def _first(text: str, rules: tuple[SentenceRule, ...]) -> SentenceRule | None:
     return next((rule for rule in rules if rule.pattern.match(text)), None)
 
 
-def _is_passing(text: str) -> bool:
-    """Whether the sentence is about the moment; its reason may well be."""
-    reason = PATTERNS["BECAUSE"].search(text)
-    return bool(PATTERNS["PASSING"].search(text[: reason.start()] if reason else text))
-
-
 def _says_enough(text: str) -> bool:
     return len(text) >= 6 if PATTERNS["WIDE"].search(text) else len(text.split()) >= 3
 
@@ -166,7 +158,7 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
             continue
         elif PATTERNS["FOREIGN"].match(line[0]):
             foreign += 1
-        elif spans and _is_wrapped(text, spans[-1], line):
+        elif spans and _is_unfinished(text, spans[-1], line.start()) and line[0].lstrip()[:1].islower():
             spans[-1] = (spans[-1][0], line.end())
         else:
             bullet = PATTERNS["BULLET"].match(line[0])
@@ -174,11 +166,9 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
     return spans if foreign <= len(spans) else []
 
 
-def _is_wrapped(text: str, before: tuple[int, int], line: re.Match[str]) -> bool:
-    """Whether a line continues the one before: that one is long and unfinished, this one starts in lower case."""
-    last = text[before[0] : before[1]]
-    open_end = before[1] + 1 == line.start() and len(last) >= 50 and last.rstrip()[-1:] not in ".!?:;"
-    return open_end and line[0].lstrip()[:1].islower()
+def _is_unfinished(text: str, span: tuple[int, int], next_line: int) -> bool:
+    last = text[slice(*span)]
+    return span[1] + 1 == next_line and len(last) >= 50 and last.rstrip()[-1:] not in ".!?:;"
 
 
 def _parts(paragraph: str) -> list[tuple[int, int]]:
@@ -188,10 +178,8 @@ def _parts(paragraph: str) -> list[tuple[int, int]]:
     for end in [*(stop.end() for stop in PATTERNS["STOP"].finditer(paragraph)), len(paragraph)]:
         if end == start or PATTERNS["ABBREVIATION"].search(paragraph, max(start, end - 12), end):
             continue
-        joined = parts and (
-            PATTERNS["BARE_DENIAL"].fullmatch(paragraph, *parts[-1]) or PATTERNS["REST"].match(paragraph, start)
-        )
-        if joined:
+        is_reason = PATTERNS["REST"].match(paragraph, start)
+        if parts and (is_reason or PATTERNS["BARE_DENIAL"].fullmatch(paragraph, *parts[-1])):
             parts[-1] = (parts[-1][0], end)
         else:
             parts.append((start, end))
@@ -201,16 +189,19 @@ def _parts(paragraph: str) -> list[tuple[int, int]]:
 
 def _operation(text: str, kind: str, importance: int, quote: str) -> Operation:
     content = _as_statement(text)
+    paths = tuple(dict.fromkeys(path.rstrip(".") for path in PATTERNS["PATH"].findall(content)))[:MAX_PATHS]
+    # A preference applies to every project, unless it is about this one.
+    is_personal = kind == "preference" and not PATTERNS["THIS_PROJECT"].search(content) and not paths
     return Operation(
         op=ADD,
         target=None,
         title=_title(content),
         content=content,
         kind=kind,
-        scope=_scope(content, kind),
+        scope=GENERAL_SCOPE if is_personal or PATTERNS["EVERY_PROJECT"].search(content) else PROJECT_SCOPE,
         importance=importance,
         keys=_keys(content),
-        paths=_paths(content),
+        paths=paths,
         quote=quote,
     )
 
@@ -234,18 +225,7 @@ def _title(content: str) -> str:
     return f"{cut.rpartition(' ')[0] or cut}…"
 
 
-def _scope(content: str, kind: str) -> str:
-    """A preference applies to every project, unless it is about this one."""
-    personal = kind == "preference" and not PATTERNS["THIS_PROJECT"].search(content) and not _paths(content)
-    return GENERAL_SCOPE if personal or PATTERNS["EVERY_PROJECT"].search(content) else PROJECT_SCOPE
-
-
 def _keys(content: str) -> tuple[str, ...]:
-    names = [match[1] for match in PATTERNS["CODE"].finditer(content)] + PATTERNS["IDENTIFIER"].findall(
-        PATTERNS["CODE"].sub(" ", content)
-    )
+    names = [match[1] for match in PATTERNS["CODE"].finditer(content)]
+    names += PATTERNS["IDENTIFIER"].findall(PATTERNS["CODE"].sub(" ", content))
     return tuple(dict.fromkeys(name.rstrip("./") for name in names))[:MAX_KEYS]
-
-
-def _paths(content: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(path.rstrip(".") for path in PATTERNS["PATH"].findall(content)))[:MAX_PATHS]

@@ -6,12 +6,11 @@ again after releasing its slot, so the last turn is never missed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from memem.core import background
 from memem.core.conversation import Chunk
@@ -25,7 +24,7 @@ from memem.search.refresh import refresh_if_due
 from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
 from memem.state.journal import JournalRecord
-from memem.state.queue import Mark
+from memem.state.sessions import Mark
 from memem.transcript.session import find_sessions
 from memem.vault.opening import ensure_vault
 
@@ -36,7 +35,6 @@ QUIET_SECONDS = 600  # a session not written to for this long has probably ended
 MAX_WAIT_SECONDS, RETRY_SECONDS = 900.0, 0.1  # for a slot and the locks of sessions
 
 Progress = Callable[[int, int], object]
-Result = TypeVar("Result")
 
 
 def allowed_since(ws: Workspace) -> datetime | None:
@@ -49,7 +47,7 @@ def start_miner(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool
     """Start a background process to mine a session; False if that is not allowed."""
     if allowed_since(ws) is None:
         return False
-    arguments = background.mine_arguments(transcript, flush=flush)
+    arguments = ["mine", "--background", "--session", str(transcript.absolute()), *(["--flush"] if flush else [])]
     background.start_memem(arguments, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
     return True
 
@@ -62,11 +60,8 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
     mark = drain.make_mark(path, flush=True)
     ws.state.children.end_orphans()
     began = ws.clock().timestamp()
-
-    def mine_now() -> Mined:
-        return drain.mine_or_mark(ws, drain.claim_mark(ws, mark), None, sdk=True)
-
-    mined = _run_locked(ws, [mark.session], mine_now)
+    with _locked(ws, mark.session):
+        mined = drain.mine_or_mark(ws, drain.claim_mark(ws, mark), None, sdk=True)
     drain.log_result(ws, mined)
     _drain_others(ws, [mined], began)
     return mined
@@ -93,7 +88,6 @@ def mine_in_background(
 
 
 def mine_due(ws: Workspace, since: datetime) -> list[Mined]:
-    """Mine everything that is marked if there is a free slot."""
     with failures.reporting_trouble(ws):
         ws.state.children.end_orphans()
         failures.clear_budget_of_yesterday(ws)
@@ -105,26 +99,21 @@ def sweep(ws: Workspace) -> list[Mined]:
     since = allowed_since(ws)
     if since is None:
         return []
+    now = ws.clock().timestamp()
     with failures.reporting_trouble(ws):
-        _mark_behind(ws, since)
+        for session in ws.state.journal.sessions():
+            record = ws.state.sessions.get(session)
+            ws.state.queue.mark(Mark(session, record.path if record else "", flush=True), now)
+        small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
+        for path in unmined_sessions(ws, since):
+            with suppress(OSError):  # gone meanwhile
+                status = path.stat()
+                is_quiet = now - status.st_mtime > QUIET_SECONDS
+                if small.get(path.stem) != (status.st_size, status.st_mtime_ns):  # else it waits for others
+                    ws.state.queue.mark(drain.make_mark(path, flush=is_quiet), now)
     done = mine_due(ws, since)
     sessions.index_pending(ws)
     return done
-
-
-def _mark_behind(ws: Workspace, since: datetime) -> None:
-    now = ws.clock().timestamp()
-    for session in ws.state.journal.sessions():
-        record = ws.state.sessions.get(session)
-        ws.state.queue.mark(Mark(session, record.path if record else "", flush=True), now)
-    small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
-    for path in unmined_sessions(ws, since):
-        with suppress(OSError):  # gone meanwhile
-            status = path.stat()
-            if small.get(path.stem) == (status.st_size, status.st_mtime_ns):
-                continue  # it was read, and waits for others
-            is_quiet = now - status.st_mtime > QUIET_SECONDS
-            ws.state.queue.mark(drain.make_mark(path, flush=is_quiet), now)
 
 
 def unmined_sessions(ws: Workspace, since: datetime | None) -> list[Path]:
@@ -151,39 +140,41 @@ def mine_all(
     since: datetime | None,
     progress: Progress,
     *,
-    counted: Collection[str] | None = None,
+    counted: Collection[str] | None = None,  # the sessions whose number `progress` gets, if not all
 ) -> list[Mined]:
-    """Mine these sessions, the small ones packed together at the end, until the budget is spent or nothing works.
-
-    `progress` gets the number of finished sessions and the total, of `counted` sessions only if these are given.
-    """
+    """Mine these sessions, the small ones packed together at the end, until the budget is spent or nothing works."""
     paths, done = list(paths), list[Mined]()
     wanted = frozenset(path.stem for path in paths) if counted is None else frozenset(counted)
     began = ws.clock().timestamp()
+
+    def report() -> None:
+        unfinished = {mined.session for mined in done if mined.outcome in ("waiting", "failed", "spent")}
+        progress(len(wanted & {mined.session for mined in done} - unfinished), len(wanted))
+
     ws.state.children.end_orphans()
+    small = PACK_SMALL if ask.asks_model(ws) else MINE_SMALL
     for path in paths:
-        progress(_count_finished(done, wanted), len(wanted))
+        report()
         mark = drain.make_mark(path.absolute(), flush=True)
-        done.append(_run_locked(ws, [mark.session], partial(_attempt, ws, mark, since)))
+        with _locked(ws, mark.session):
+            done.append(drain.attempt(ws, drain.claim_mark(ws, mark), since, small))
         drain.log_result(ws, done[-1])
         if _is_hopeless(ws, done):
             break
     else:
-        _mine_small_of(ws, done, wanted, since, progress)
-    progress(_count_finished(done, wanted), len(wanted))
+        _mine_small_of(ws, done, since, report)
+    report()
     _drain_others(ws, done, began)
     return done
 
 
-def _mine_small_of(
-    ws: Workspace, done: list[Mined], wanted: frozenset[str], since: datetime | None, progress: Progress
-) -> None:
+def _mine_small_of(ws: Workspace, done: list[Mined], since: datetime | None, report: Callable[[], None]) -> None:
     """Mine the small tails of these sessions; in `done` each outcome replaces `waiting`."""
     sessions = {mined.session for mined in done}
     for pack in drain.group_small(each for each in ws.state.deferred.small() if each.session in sessions):
-        progress(_count_finished(done, wanted), len(wanted))
-        names = [each.session for each in pack]
-        packed = _run_locked(ws, names, partial(drain.attempt_pack, ws, pack, since))
+        report()
+        with _locked(ws, *(each.session for each in pack)):
+            packed = drain.attempt_pack(ws, pack, since)
         for mined in packed:
             drain.log_result(ws, mined)
         finished = {mined.session for mined in packed}
@@ -192,22 +183,10 @@ def _mine_small_of(
             return
 
 
-def _count_finished(done: list[Mined], wanted: frozenset[str]) -> int:
-    unfinished = {mined.session for mined in done if mined.outcome in ("waiting", "failed", "spent")}
-    return len(wanted & {mined.session for mined in done} - unfinished)
-
-
 def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
     """Whether the budget is spent, or the model fails and not just this session."""
-    if drain.is_spent(done):
-        return True
     is_broken = ws.state.ledger.failures() >= failures.BREAKER_FAILURES or drain.is_stopped(ws)
-    return bool(done) and done[-1].outcome == "failed" and is_broken
-
-
-def _attempt(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    small = PACK_SMALL if ask.asks_model(ws) else MINE_SMALL
-    return drain.attempt(ws, drain.claim_mark(ws, mark), since, small)
+    return drain.is_spent(done) or (bool(done) and done[-1].outcome == "failed" and is_broken)
 
 
 def retry(ws: Workspace) -> list[Mined]:
@@ -218,7 +197,8 @@ def retry(ws: Workspace) -> list[Mined]:
     ws.state.children.end_orphans()
     done: list[Mined] = []
     for record in ws.state.journal.dead_letters():
-        done.append(_run_locked(ws, [record.session], partial(_retry_record, ws, record)))
+        with _locked(ws, record.session):
+            done.append(_retry_record(ws, record))
         drain.log_result(ws, done[-1])
         if done[-1].outcome == "spent" or drain.is_stopped(ws):
             break
@@ -252,16 +232,17 @@ def _drain_others(ws: Workspace, done: list[Mined], began: float) -> None:
         drain.drain(ws, since, list(done), began)
 
 
-def _run_locked(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
-    """Do `work` once there is a free slot and the sessions can be locked. Raises Busy after a long wait."""
-    began = ws.ticks()
+@contextmanager
+def _locked(ws: Workspace, *sessions: str) -> Iterator[None]:
+    """Wait for a free slot and the locks of the sessions. Raises Busy after a long wait."""
+    began, folder = ws.ticks(), ws.home.mining_locks
     while (now := ws.ticks()) < began + MAX_WAIT_SECONDS:
-        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_slot:
-            if has_slot:
-                with session_locks(ws.home.mining_locks, *sessions) as is_locked:
-                    if is_locked:
-                        return work()
+        with ExitStack() as stack:
+            has_slot = stack.enter_context(miner_slot(folder, ws.settings.max_miners))
+            if has_slot and stack.enter_context(session_locks(folder, *sessions)):
+                yield
+                return
         if now == began:
-            ws.notice("Waiting for other miners.")
+            ws.notice("Waiting for other mining processes.")
         ws.pause(RETRY_SECONDS)
-    raise Busy("Other miners have been busy for 15 minutes. Try again later; nothing was lost.")
+    raise Busy("Other mining processes have been busy for 15 minutes. Try again later; nothing was lost.")

@@ -10,7 +10,6 @@ from memem.core.dates import iso
 from memem.core.errors import MememError
 from memem.mine import ask, history
 from memem.state.consent import opted_in
-from memem.state.cursors import SessionRecord
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -21,8 +20,6 @@ LOST = "Mining is off: the state database that recorded it as on is gone. `memem
 
 @dataclass(frozen=True, slots=True)
 class LastMined:
-    """The last result of mining a session, and its cost so far."""
-
     session: str
     time: str
     outcome: str
@@ -33,8 +30,6 @@ class LastMined:
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
-    """The last run over the history."""
-
     state: str  # running, done, budget or stopped
     sessions_done: int
     sessions: int
@@ -49,8 +44,6 @@ class HistoryState:
 
 @dataclass(frozen=True, slots=True)
 class MiningState:
-    """The state of mining."""
-
     since: str = ""  # empty: it is off
     extractor: str = ""
     pending: int = 0
@@ -81,6 +74,11 @@ def _read(ws: Workspace, extractor: str) -> MiningState:
     now = ws.clock().timestamp()
     since = opted_in(ws)
     today = ws.state.ledger.spent(ws.today())
+    last = []
+    for record in ws.state.sessions.last(SESSIONS_SHOWN):
+        spent = ws.state.ledger.spent_in(record.session)
+        cost = spent.calls, round(spent.dollars, 4)
+        last.append(LastMined(record.session, record.mined, record.outcome, record.detail, *cost))
     return MiningState(
         since=iso(since) if since else "",
         extractor=extractor,
@@ -91,31 +89,23 @@ def _read(ws: Workspace, extractor: str) -> MiningState:
         calls_today=today.calls,
         tokens_today=today.input_tokens + today.output_tokens,
         dollars_today=round(today.dollars, 4),
-        last=tuple(_last_mined(ws, record) for record in ws.state.sessions.last(SESSIONS_SHOWN)),
+        last=tuple(last),
         problem=LOST if since is None and ws.home.opt_in.exists() else "",
         held_back=len(ws.state.deferred.small()),
         history=_history(ws),
     )
 
 
-def _last_mined(ws: Workspace, record: SessionRecord) -> LastMined:
-    spent = ws.state.ledger.spent_in(record.session)
-    cost = spent.calls, round(spent.dollars, 4)
-    return LastMined(record.session, record.mined, record.outcome, record.detail, *cost)
-
-
 def _history(ws: Workspace) -> HistoryState | None:
-    run = history.last_run(ws)
-    if run is None:
+    if (run := history.last_run(ws)) is None:
         return None
     counts = (run.sessions_done, run.sessions, run.calls, run.dollars, run.memories)
     return HistoryState(run.state, *counts, run.began, run.ended, run.detail, history.describe(run))
 
 
 def _stopped(ws: Workspace, now: float) -> str:
-    """Say why no calls are made at the moment, and until when."""
     if pause := ws.state.ledger.pause(now):
         reason, until = pause
-        return f"{reason} Until {iso(datetime.fromtimestamp(until, ws.clock().tzinfo))[:16].replace('T', ' ')}."
+        return f"{reason} Mining is paused until {datetime.fromtimestamp(until, ws.clock().tzinfo):%Y-%m-%d %H:%M}."
     used_up = ws.state.ledger.limit_reached(ws.today(), ask.limits(ws))
-    return f"{used_up} It continues tomorrow." if used_up else ""
+    return f"{used_up} Mining continues tomorrow." if used_up else ""

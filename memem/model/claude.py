@@ -1,17 +1,15 @@
-"""Ask the claude CLI one question, without the user's tools, hooks, servers, settings and instructions.
-
-The text is its standard input. It runs in a process group of its own, which ends with the call.
-"""
+"""Ask the claude CLI one question, without the user's tools, hooks, servers, settings and instructions."""
 
 import errno
+import json
 import os
 import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -19,12 +17,18 @@ from memem.core import files, processes
 from memem.core.dates import Clock
 from memem.core.errors import UNKNOWN_COST, CallFailed, CliMissing, HomeError, NotJson, TookTooLong, Usage
 from memem.core.files import from_json
-from memem.model import errors, flags
+from memem.model import errors
 
 MAX_OUTPUT_BYTES = 5_000_000  # an answer with a hundred lessons has a hundredth
 MAX_TOKENS, MAX_DOLLARS = 1_000_000_000, 1_000.0  # of a call; larger reports are ignored
 HELP_SECONDS = 20.0
 CHECK_SECONDS = 1.0  # between checks of how much a running CLI has written
+# Keep the user's tools, hooks, servers, settings and instructions out, and make the answer one JSON object.
+WANTED = (
+    *("--safe-mode", "--tools", "--system-prompt", "--no-session-persistence", "--strict-mcp-config"),
+    *("--setting-sources", "--disable-slash-commands", "--model", "--session-id", "--output-format", "--json-schema"),
+)
+_LISTED = re.compile(r"^ {1,8}(?:-\w, )?(--[a-z-]+)", re.MULTILINE)  # descriptions are indented more
 
 _SESSION_VARIABLES = re.compile(
     r"CLAUDECODE|CLAUDE_PID|CLAUDE_PROJECT_DIR|CLAUDE_PLUGIN_(ROOT|DATA|OPTION_.*)"
@@ -49,55 +53,40 @@ class _Finished(NamedTuple):
     complaint: str
 
 
+@dataclass
 class Claude:
     """The claude CLI at `command`, run in an empty `folder`; others can end it with what `on_start` gets."""
 
-    def __init__(
-        self,
-        command: str,
-        *,
-        model: str,
-        seconds: float,
-        folder: Path,
-        environ: Mapping[str, str],
-        flags_file: Path,
-        clock: Clock,
-        on_start: Callable[[int, str], object] = lambda _pid, _start: None,
-        on_end: Callable[[int], object] = lambda _pid: None,
-    ) -> None:
-        self._command = command
-        self._model = model
-        self._seconds = seconds
-        self._folder = folder
-        self._environ = environment(environ)
-        self._flags = flags.Flags(command, flags_file, self._help)
-        self._clock = clock
-        self._on_start = on_start
-        self._on_end = on_end
+    command: str
+    model: str
+    seconds: float
+    folder: Path
+    environ: Mapping[str, str] = field(repr=False)
+    flags_file: Path
+    clock: Clock
+    on_start: Callable[[int, str], object] = lambda _pid, _start: None
+    on_end: Callable[[int], object] = lambda _pid: None
 
     def ask(
         self, *, system: str, instruction: str, text: str, schema: Mapping[str, Any], session: str = ""
     ) -> ModelAnswer:
         """Return the model's answer about `text`. `session` is the id that a session file would have."""
-        question = flags.Question(system, instruction, schema, self._model, session)
-        finished = self._run_supported(question, text)
+        cli = Flags(self.command, self.flags_file, self._help)
+        supported = cli.load()
+        while True:
+            line = _arguments(supported, system, instruction, schema, self.model, session)
+            finished = self._run(line, text, self.seconds)
+            refused = errors.unknown_option(finished.complaint) if finished.code else None
+            if refused not in supported:
+                break
+            supported = cli.after_refusal(supported, refused)
         result = _result(finished.output)
         usage = _usage(result)
-        problem = errors.explain(finished.code, result, finished.output, finished.complaint, self._clock())
+        problem = errors.explain(finished.code, result, finished.output, finished.complaint, self.clock())
         if problem:
             problem.usage = usage
             raise problem
         return ModelAnswer(_value(result, finished.output, usage), usage)
-
-    def _run_supported(self, question: flags.Question, text: str) -> _Finished:
-        """Ask with the options that the CLI has; drop one that it refuses."""
-        flags = self._flags.load()
-        while True:
-            finished = self._run(question.arguments(flags), text, self._seconds)
-            unknown = errors.unknown_option(finished.complaint) if finished.code else None
-            if unknown not in flags:
-                return finished
-            flags = self._flags.after_refusal(flags, unknown)
 
     def says(self, *arguments: str) -> str:
         """Return the CLI's output for arguments that need no model."""
@@ -111,50 +100,109 @@ class Claude:
         return "" if finished.code else finished.output
 
     def _run(self, arguments: Sequence[str], text: str, seconds: float) -> _Finished:
-        """Run the CLI to its end, and end everything that it started."""
         try:
-            files.make_private_folder(self._folder)
-            for path in (self._folder / name for name in _INSTRUCTIONS):
+            files.make_private_folder(self.folder)
+            for path in (self.folder / name for name in _INSTRUCTIONS):
                 if path.exists():
                     raise HomeError(f"claude would read {path} as instructions while mining. Move it elsewhere.")
             with ExitStack() as stack:  # temporary files have no name, and vanish with this process
-                streams = [stack.enter_context(tempfile.TemporaryFile(dir=self._folder)) for _ in range(3)]
+                streams = [stack.enter_context(tempfile.TemporaryFile(dir=self.folder)) for _ in range(3)]
                 stdin, stdout, stderr = streams
                 stdin.write(text.encode("utf-8", "replace"))
                 stdin.seek(0)
                 process = self._start(arguments, streams)
-                code = self._finish(process, (stdout, stderr), seconds)
+                try:
+                    self.on_start(process.pid, processes.read_start_time(process.pid) or "")
+                    code = _wait_for(process, (stdout, stderr), seconds)
+                finally:
+                    processes.end_group(process.pid)
+                    process.wait()
+                    self.on_end(process.pid)
                 return _Finished(code, _read(stdout), _read(stderr))
         except OSError as error:
-            raise HomeError(f"Cannot run claude in {self._folder}: {files.reason(error)}.") from None
+            raise HomeError(f"Cannot run claude in {self.folder}: {files.reason(error)}.") from None
 
     def _start(self, arguments: Sequence[str], streams: Sequence[IO[bytes]]) -> "subprocess.Popen[bytes]":
         stdin, stdout, stderr = streams
         try:
             return subprocess.Popen(
-                [self._command, *arguments],
+                [self.command, *arguments],
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                cwd=self._folder,
-                env=self._environ,
+                cwd=self.folder,
+                env=environment(self.environ),
                 start_new_session=True,
                 preexec_fn=processes.die_with_parent(),  # noqa: PLW1509 - one system call, looked up before the fork
             )
         except OSError as error:
-            problem = f"{self._command} cannot be started: {files.reason(error)}."
+            problem = f"{self.command} cannot be started: {files.reason(error)}."
             if error.errno in _OUT_OF_RESOURCES:
                 raise CallFailed(problem) from None
             raise CliMissing(f"{problem} Install Claude Code and put claude on your PATH.") from None
 
-    def _finish(self, process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], seconds: float) -> int:
-        try:
-            self._on_start(process.pid, processes.read_start_time(process.pid) or "")
-            return _wait_for(process, written, seconds)
-        finally:
-            processes.end_group(process.pid)
-            process.wait()
-            self._on_end(process.pid)
+
+def _arguments(
+    flags: Collection[str], system: str, instruction: str, schema: Mapping[str, Any], model: str, session: str
+) -> list[str]:
+    """Return the command line, without the text: all users can see arguments. The prompt replaces missing options."""
+    values = {
+        "--tools": [""],
+        "--system-prompt": [system],
+        "--setting-sources": [""],
+        "--model": [model],
+        "--session-id": [session],
+        "--output-format": ["json"],
+        "--json-schema": [json.dumps(schema)],
+    }
+    given = [flag for flag in WANTED if flag in flags and (flag != "--session-id" or session)]
+    options = [part for flag in given for part in (flag, *values.get(flag, []))]
+    prompt = [instruction] if "--system-prompt" in flags else [system, instruction]
+    if "--json-schema" not in flags:
+        prompt.append(f"Answer with one JSON object of this schema and nothing else: {json.dumps(schema)}")
+    return ["-p", *options, "--", "\n\n".join(prompt)]
+
+
+class Flags:
+    """The wanted options that the CLI at `command` has, cached in `file` for as long as it is the same CLI."""
+
+    def __init__(self, command: str, file: Path, ask_help: Callable[[], str]) -> None:
+        self._command = Path(command)
+        self._file = file
+        self._ask_help = ask_help
+        self._refused: set[str] = set()
+
+    def load(self) -> frozenset[str]:
+        """Return the options, from the cache if it is about this CLI."""
+        with suppress(OSError, ValueError, LookupError, TypeError):  # missing or unreadable
+            cached = from_json(self._file.read_bytes())
+            if cached["cli"] == self._identify_cli():
+                return frozenset(cached["flags"]).intersection(WANTED)
+        return self._store(self._read_help())
+
+    def after_refusal(self, flags: frozenset[str], refused: str) -> frozenset[str]:
+        """Return the options without a refused one; first read the help again, the cache may describe another CLI."""
+        current = flags if self._refused else self._read_help()
+        self._refused.add(refused)
+        return self._store(current - self._refused)
+
+    def _read_help(self) -> frozenset[str]:
+        # Help that fails or names none of them proves nothing: a newer CLI may hide options.
+        listed = _LISTED.findall(self._ask_help())
+        return frozenset(WANTED).intersection(listed) or frozenset(WANTED)
+
+    def _store(self, flags: frozenset[str]) -> frozenset[str]:
+        with suppress(OSError):  # the help is read again next time, which takes half a second
+            data = json.dumps({"cli": self._identify_cli(), "flags": sorted(flags)}).encode()
+            files.make_private_folder(self._file.parent)
+            files.write_atomic(self._file, data, fsync=False, mode=files.PRIVATE_FILE)
+        return flags
+
+    def _identify_cli(self) -> list[str | int]:
+        # A new release is a new file; asking for the version would take longer.
+        real = self._command.resolve()
+        status = real.stat()
+        return [str(real), status.st_mtime_ns, status.st_size]
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -170,7 +218,6 @@ def _read(file: IO[bytes]) -> str:
 
 
 def _wait_for(process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], seconds: float) -> int:
-    """Return the exit code, unless it takes too long or writes too much."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         try:
@@ -218,6 +265,5 @@ def _usage(result: Mapping[str, Any] | None) -> Usage:
 
 
 def _number(value: Any, maximum: float) -> float | None:
-    """Return a plausible count or price, else None."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 <= value <= maximum else None

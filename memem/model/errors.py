@@ -5,8 +5,9 @@ It exits with 1 for every failure, and may report a failed call as a "success": 
 
 import re
 import signal
-from collections.abc import Mapping
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -30,7 +31,6 @@ _CLOCK = re.compile(
 )
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
-
 _ERRORS = {each.__name__: each for each in (RateLimited, NotLoggedIn, Overloaded, CallFailed, Refused)}
 
 
@@ -42,13 +42,8 @@ class _Kind(NamedTuple):
 
 
 _KINDS = [
-    _Kind(
-        _ERRORS[kind["error"]],
-        kind["statuses"],
-        re.compile("|".join(kind["patterns"]), re.IGNORECASE),
-        kind["message"],
-    )
-    for kind in load_table(__file__, "failures.toml")["kinds"]
+    _Kind(_ERRORS[row["error"]], row["statuses"], re.compile("|".join(row["patterns"]), re.IGNORECASE), row["message"])
+    for row in load_table(__file__, "failures.toml")["kinds"]
 ]
 
 
@@ -58,8 +53,8 @@ def explain(
     """Return the failure of a call; None if it has an answer, of whatever shape."""
     words = _words(result, output, complaint)
     if code < 0:
-        known = {each.value: each.name for each in signal.Signals}
-        return CallFailed(f"The claude CLI was killed by {known.get(-code, f'signal {-code}')}. Nothing is lost.")
+        names = {each.value: each.name for each in signal.Signals}
+        return CallFailed(f"The claude CLI was killed by {names.get(-code, f'signal {-code}')}. Nothing is lost.")
     if result and result.get("stop_reason") == "refusal":
         return Refused(_KINDS[-1].message.format(quote_words(words)))
     if code or _is_failure(result, output):
@@ -78,7 +73,6 @@ def explain(
 
 
 def unknown_option(complaint: str) -> str | None:
-    """Return the option that the CLI complains about, if it does."""
     match = _UNKNOWN_OPTION.search(complaint)
     return match[1] if match else None
 
@@ -99,7 +93,6 @@ def _is_failure(result: Mapping[str, Any] | None, output: str) -> bool:
 
 
 def _words(result: Mapping[str, Any] | None, output: str, complaint: str) -> str:
-    """Return the CLI's words about its failure, the most informative first."""
     if result is None:
         return f"{complaint} {output[:500]}".strip()
     errors = result.get("errors")
@@ -123,34 +116,30 @@ def _classify(result: Mapping[str, Any] | None, words: str, now: datetime) -> Ex
 
 
 def _retry_at(words: str, now: datetime) -> datetime | None:
-    """Return when the limit ends, if the words give a plausible time."""
-    for pattern, read_time in _TIMES:
-        try:
-            match = pattern.search(words)
-            moment = read_time(match, now) if match else None
-        except (ValueError, OverflowError):
-            continue
-        if moment and now < moment <= now + MAX_WAIT:
-            return moment
+    with suppress(ValueError, OverflowError):  # not a date
+        return next((moment for moment in _moments(words, now) if now < moment <= now + MAX_WAIT), None)
     return None
 
 
-def _read_epoch(match: re.Match[str], now: datetime) -> datetime:
-    return datetime.fromtimestamp(int(match[1]), now.tzinfo)
+def _moments(words: str, now: datetime) -> Iterator[datetime]:
+    if match := _EPOCH.search(words):
+        yield datetime.fromtimestamp(int(match[1]), now.tzinfo)
+    if match := _WAIT.search(words):
+        yield now + int(match[1]) * timedelta(seconds={"m": 60, "h": 3600}.get(match[2].lower(), 1))
+    if match := _ISO.search(words):
+        with suppress(ValueError):  # such as 24:30; the words may also give a time of day
+            moment = datetime.fromisoformat(match[1])
+            yield moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    if match := _CLOCK.search(words):
+        yield _next_time(match, now)
 
 
-def _read_wait(match: re.Match[str], now: datetime) -> datetime:
-    return now + int(match[1]) * timedelta(seconds={"m": 60, "h": 3600}.get(match[2].lower(), 1))
-
-
-def _read_iso(match: re.Match[str], now: datetime) -> datetime:
-    moment = datetime.fromisoformat(match[1])
-    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
-
-
-def _read_clock(match: re.Match[str], now: datetime) -> datetime:
+def _next_time(match: re.Match[str], now: datetime) -> datetime:
     """Return the next such time: "4:01am (Europe/Berlin)", "Nov 19, 3am"."""
-    here = now.astimezone(_zone(match["zone"]) or now.tzinfo)
+    zone = now.tzinfo
+    with suppress(ValueError, OSError, KeyError):  # not a zone, or one that this system does not have
+        zone = ZoneInfo(match["zone"]) if match["zone"] else zone
+    here = now.astimezone(zone)
     hour = int(match["hour"])
     if match["half"]:
         hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
@@ -161,13 +150,3 @@ def _read_clock(match: re.Match[str], now: datetime) -> datetime:
     if moment > here:
         return moment
     return moment.replace(year=moment.year + 1) if match["month"] else moment + timedelta(days=1)
-
-
-_TIMES = ((_EPOCH, _read_epoch), (_WAIT, _read_wait), (_ISO, _read_iso), (_CLOCK, _read_clock))
-
-
-def _zone(name: str | None) -> tzinfo | None:
-    try:
-        return ZoneInfo(name) if name else None
-    except (ValueError, OSError, KeyError):  # not a zone, or one that this system does not have
-        return None

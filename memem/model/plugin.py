@@ -1,9 +1,11 @@
-"""Locate the plugin in Claude Code, and run commands that manage it."""
+"""Ask about the account and the plugin in Claude Code, and run commands that manage the plugin."""
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,8 @@ HOOKS = Path("hooks", "hooks.json")
 COMMAND_SECONDS = 60
 SERVER = "plugin:memem:memem"  # Claude Code's name for memem's MCP server
 SKIPPED_SECONDS = 15 * 60  # for which Claude Code (2.1.197 to 2.1.326) does not restart a server after a failed start
+_HAS_ACCOUNTS = re.compile(r"^ {1,8}auth\b", re.MULTILINE)
+_VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,9 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An installation in Claude Code: for the user, or (`folder`) for one project."""
-
     key: str
     scope: str
-    folder: Path | None = None
+    folder: Path | None = None  # the project's; None: for the user
 
     @property
     def where(self) -> str:
@@ -51,7 +53,6 @@ class Installed:
 
 
 def installed(ws: Workspace) -> list[Installed]:
-    """Return all installations, our own marketplace's first."""
     installations = []
     for key, entry in _installed(ws.claude_folder / "plugins"):
         folder = Path(str(entry.get("projectPath", "")))
@@ -60,7 +61,6 @@ def installed(ws: Workspace) -> list[Installed]:
 
 
 def marketplaces(ws: Workspace) -> list[str]:
-    """Return our marketplace, if Claude Code has it."""
     listed = _read(ws.claude_folder / "plugins" / "known_marketplaces.json")
     return [MARKETPLACE] if MARKETPLACE in listed else []
 
@@ -131,3 +131,23 @@ def run_plugin_command(
     except (OSError, subprocess.SubprocessError):
         return False
     return done.returncode == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`version` is empty and `logged_in` None if the CLI does not say; `method` is in its own words."""
+
+    version: str
+    logged_in: bool | None
+    method: str = ""
+
+
+def look_at_account(says: Callable[..., str]) -> Account:
+    match = _VERSION.search(says("--version"))
+    version, login = match[0] if match else "", {}
+    if _HAS_ACCOUNTS.search(says("--help")):  # a CLI without that command would send its name to the model
+        with suppress(ValueError):
+            login = _object(from_json(says("auth", "status")))
+    logged_in = login.get("loggedIn")
+    is_known = isinstance(logged_in, bool)
+    return Account(version, logged_in, str(login.get("authMethod") or "")) if is_known else Account(version, None)

@@ -31,9 +31,7 @@ _Pair = tuple[Entry, Entry, Suspicion | None]  # the entry with the link, the ot
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two memories that contradict each other, the later one first."""
-
-    one: Entry
+    one: Entry  # the later one
     other: Entry
     differences: tuple[str, ...]  # the earlier value first
     found: str  # how it was found
@@ -42,20 +40,21 @@ class Conflict:
 
 def conflicts(ws: Workspace, *, project: str | None = None) -> list[Conflict]:
     """All conflicts, the latest first."""
-    found = [_conflict(*pair) for pair in _find_pairs(ws, project)]
+    found = [_describe(*pair) for pair in _find_pairs(ws, project)]
     return sorted(found, key=lambda each: (_time(each.one), each.one.id, each.other.id), reverse=True)
 
 
 def count(ws: Workspace) -> int:
-    """The number of conflicts."""
     return len(_find_pairs(ws, None))
 
 
 def _find_pairs(ws: Workspace, project: str | None) -> list[_Pair]:
-    """Each pair of contradicting memories once."""
     require_vault(ws)
-    only = None if project is None else normalise(project)
-    judged = {(each.one, each.other): each for each in _suspicions(ws)}
+    only, now = None if project is None else normalise(project), ws.clock()
+    judged: dict[tuple[str, str], Suspicion] = {}
+    if ws.home.state_file.exists():
+        with suppress(StateUnusable):
+            judged = {(each.one, each.other): each for each in ws.state.suspicions.pairs()}
     found: dict[tuple[str, str], _Pair] = {}
     condition = "status = 'active' AND json_array_length(memory, '$.contradicts') > 0 ORDER BY changed DESC, id"
     rows = fresh_rows(ws, lambda: ws.index.rows(condition))
@@ -65,7 +64,9 @@ def _find_pairs(ws: Workspace, project: str | None) -> list[_Pair]:
             verdict = judged.get((pair.one, pair.other))
             if verdict and verdict.statements != pair.statements:
                 verdict = None
-            if _may_conflict(ws, entry, other, only) and not (verdict and verdict.verdict == COMPATIBLE):
+            may_conflict = entry.id != other.id and only in (None, entry.project, other.project)
+            in_force = may_conflict and is_in_force(entry.memory, now) and is_in_force(other.memory, now)
+            if in_force and not (verdict and verdict.verdict == COMPATIBLE):
                 found.setdefault((pair.one, pair.other), (entry, other, verdict))
     return list(found.values())
 
@@ -82,22 +83,16 @@ def pair_of(one: Memory, other: Memory) -> Suspicion:
     return Suspicion(first.id, second.id, f"{fingerprint(first.body)}:{fingerprint(second.body)}")
 
 
-def _may_conflict(ws: Workspace, one: Entry, other: Entry, project: str | None) -> bool:
-    different = one.id != other.id and project in (None, one.project, other.project)
-    now = ws.clock()
-    return different and is_in_force(one.memory, now) and is_in_force(other.memory, now)
-
-
-def _conflict(one: Entry, other: Entry, verdict: Suspicion | None) -> Conflict:
+def _describe(one: Entry, other: Entry, verdict: Suspicion | None) -> Conflict:
     # Of two memories of the same time, the one with the link is the later.
     late, early = (one, other) if _time(one) >= _time(other) else (other, one)
     compared = decide.compared(early.memory, late.memory)
     differences = tuple(
-        f"{each.kind}: {each.old or 'none'} / {each.new or 'none'}" for each in compared.differences[:MOST_DIFFERENCES]
+        f"{each.kind}: {' / '.join(filter(None, (each.old, each.new)))}"
+        for each in compared.differences[:MOST_DIFFERENCES]
     )
-    if verdict is None:
-        return Conflict(late, early, differences, FOUND_BY[""])
-    return Conflict(late, early, differences, FOUND_BY[verdict.verdict], verdict.why)
+    judgement, why = (verdict.verdict, verdict.why) if verdict else ("", "")
+    return Conflict(late, early, differences, FOUND_BY[judgement], why)
 
 
 def _time(entry: Entry) -> float:
@@ -105,19 +100,9 @@ def _time(entry: Entry) -> float:
     return stated.timestamp() if stated else 0.0
 
 
-def _suspicions(ws: Workspace) -> list[Suspicion]:
-    if not ws.home.state_file.exists():
-        return []
-    with suppress(StateUnusable):
-        return ws.state.suspicions.pairs()
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The resolved conflicts of a memory with `others`; `way` is keep or both."""
-
-    way: str
+    way: str  # keep or both
     entry: Entry
     others: tuple[Entry, ...]
 
@@ -125,7 +110,7 @@ class Resolved:
 def resolve(ws: Workspace, identity: str, way: str, *, over: str | None = None) -> Resolved:
     """Resolve the conflicts of a memory, or the one with `over`: supersede the others, or relate both."""
     if way not in WAYS:
-        raise InputError(f"There is no way {way!r} to resolve a conflict. Use {KEEP} or {BOTH}.")
+        raise InputError(f"{way!r} is not a way to resolve a conflict. Use {KEEP} or {BOTH}.")
     refresh_if_due(ws)
     entry = find.get(ws, identity)
     only = find.get(ws, over).id if over else None
@@ -135,11 +120,11 @@ def resolve(ws: Workspace, identity: str, way: str, *, over: str | None = None) 
         if sides.pop(entry.id, None):
             others += [side for side in sides.values() if only in (None, side.id)]
     if not others:
-        raise InputError(f"{entry.memory.id8} is not in such a conflict. `memem conflicts` lists them all.")
+        raise InputError(f"{entry.memory.id8} is not part of that conflict. `memem conflicts` lists all conflicts.")
     with ws.events.batch("resolve"):
         for other in others:
             _supersede(ws, entry, other) if way == KEEP else _relate(ws, entry, other)
-    ws.changed.add()
+    ws.changed |= {"conflicts", "notes"}
     return Resolved(way, find.get(ws, entry.id), tuple(others))
 
 

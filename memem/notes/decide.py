@@ -115,7 +115,6 @@ def _decide_without_wish(neighbours: Sequence[Neighbour], *, own: bool, proven: 
 
 
 def _grant(neighbour: Neighbour, wish: str, *, proven: bool) -> str:
-    """The operation that the limits allow for a wish."""
     relation, yields = neighbour.relation, neighbour.yields
     if relation == SAME:
         return UPDATE if wish == UPDATE and yields else KNOWN

@@ -16,7 +16,6 @@ from memem.state.batches import LoggedBatch, NoteChange
 from memem.state.events import UNDO_BYTES, UNDO_DAYS, Event
 from memem.vault import note as notes
 from memem.vault import restore
-from memem.vault.note import digest
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:
@@ -85,13 +84,13 @@ def named(ws: Workspace, batch: str) -> tuple[LoggedBatch, str]:
     """The batch whose id is, or begins with, `batch`, and the id of its undo, or ""."""
     wanted = batch.strip().lower()
     if len(wanted) < SHORTEST_NAME:
-        raise InputError(f"{batch!r} is too short for a batch: give at least {SHORTEST_NAME} characters.")
+        raise InputError(f"{batch!r} is too short for a batch id: give at least {SHORTEST_NAME} characters.")
     matches = [(logged, undone_by) for logged, undone_by in _with_undo(ws) if logged.id.startswith(wanted)]
     matches = [match for match in matches if match[0].id == wanted] or matches
     if not matches:
-        raise NotFound(f"There is no batch {batch!r} in the log. `memem log` shows them.")
+        raise NotFound(f"There is no batch {batch!r} in the log. `memem log` lists the batches.")
     if len(matches) > 1:
-        raise Ambiguous(f"Several batches start with {batch!r}: {', '.join(each.id for each, _ in matches[:4])}.")
+        raise Ambiguous(f"Several batch ids start with {batch!r}: {', '.join(each.id for each, _ in matches[:4])}.")
     return matches[0]
 
 
@@ -115,9 +114,7 @@ def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
     if not step.is_whole:
         return "another batch changed it in between"
     if step.before and step.last.action != batches.VANISH and stored_bytes(ws, step) is None:
-        return (
-            f"its earlier version is no longer kept, after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
-        )
+        return f"its earlier version was removed after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
     return ""
 
 
@@ -127,7 +124,7 @@ def stored_bytes(ws: Workspace, step: NoteChange) -> bytes | None:
         return None
     copies = (data for _, data in restore.find_set_aside(ws.store, step.path, (step.before,)))
     data = ws.events.read_undo(step.before)
-    return data if data is not None and digest(data) == step.before else next(copies, None)
+    return data if data is not None and notes.digest(data) == step.before else next(copies, None)
 
 
 def places(ws: Workspace, step: NoteChange) -> Iterator[tuple[str, bytes]]:
@@ -158,8 +155,7 @@ def _describe(ws: Workspace, batch: LoggedBatch, undone_by: str, vault_id: str) 
     because = f"undone by {undone_by}" if undone_by else problems[0] if problems else ""
     if undoable and problems:
         because = f"{len(problems)} of {len(batch.changes)} notes: {because}"
-    of_tombstones = (batches.ADD_TOMBSTONES, batches.REMOVE_TOMBSTONES)
-    steps = [step for step in batch.changes if step.last.action not in of_tombstones]
+    steps = [step for step in batch.changes if step.last.action not in batches.TOMBSTONE_ACTIONS]
     created = sum(not step.before for step in steps)
     forgotten = sum(not step.after for step in steps)
     counts = (created, len(steps) - created - forgotten, forgotten)
@@ -169,7 +165,6 @@ def _describe(ws: Workspace, batch: LoggedBatch, undone_by: str, vault_id: str) 
 
 
 def _title(ws: Workspace, step: NoteChange, vault_id: str) -> str:
-    """The title from the index or else the undo store, or the path."""
     rows = ws.index.rows("id = ?", (step.id,), 1) if vault_id else []
     if rows:
         return clean_line(rows[0].memory.title if rows[0].memory else step.path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memem.compare.relation import OTHER
 from memem.core.conversation import ADD, SUPERSEDE, UPDATE
 from memem.core.dates import is_in_force, iso, moment
-from memem.core.errors import Ambiguous, Forgotten, NoteChanged, NoteError, NotFound, RewriteRefused
+from memem.core.errors import Forgotten, NoteChanged, RewriteRefused
 from memem.core.memory import GENERAL, Entry, Hit, Memory
 from memem.core.trust import IMPORTED, OF_PERSONS, Trust
 from memem.notes import conflicts, decide, forget, review, staleness, write
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
 NEIGHBOURS = 12
 EVIDENCE_CHARACTERS = 2_000
 MOST_TRIES = 3
+_MERGED = ("keys", "paths", "anchors", "related", "contradicts")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that is to be saved."""
-
     memory: Memory
     trust: Trust  # of its source; limits what the memory may claim
     said: str = ""  # when a person said it
@@ -52,10 +51,7 @@ class Candidate:
 
 
 def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
-    """Save it or merge it into a note; propose it if it reads like an instruction.
-
-    Raises Forgotten, or InputError where the gate refuses it.
-    """
+    """Save it, merge it into a note or propose it. Raises Forgotten, or InputError where the gate refuses it."""
     verdict = write.prepared(candidate.trust.limited(candidate.memory))
     candidate = replace(candidate, memory=verdict.memory, titled=bool(candidate.memory.title.strip()))
     written = _held_back(ws, candidate, verdict.doubt)
@@ -91,7 +87,7 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
     entries = _neighbours(ws, candidate)
     common = decide.common_words([entry.memory for entry in entries])
     decision = decide.decide(
-        [_compared(ws, candidate, entry, common) for entry in entries],
+        [_compare(ws, candidate, entry, common) for entry in entries],
         own=candidate.trust.own,
         proven=candidate.trust.proven,
         wish=candidate.wish,
@@ -135,8 +131,8 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
         return []
     ensure_filled(ws, vault_id)
 
-    def closest(found: SearchMatches) -> list[Hit]:
-        return rank(found, Boosts(memory.project))[:NEIGHBOURS]
+    def closest(matches: SearchMatches) -> list[Hit]:
+        return rank(matches, Boosts(memory.project))[:NEIGHBOURS]
 
     query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
     # Comparable memories share words, so no save waits for an encoder.
@@ -146,11 +142,10 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
     return [target, *others] if target else list(others)
 
 
-def _compared(ws: Workspace, candidate: Candidate, entry: Entry, common: Collection[str]) -> Neighbour:
+def _compare(ws: Workspace, candidate: Candidate, entry: Entry, common: Collection[str]) -> Neighbour:
     compared = decide.compared(entry.memory, candidate.memory, common)
-    if entry is not candidate.target and compared.relation == OTHER:
-        return Neighbour(compared)
-    return Neighbour(compared, _yields(ws, candidate, entry))
+    is_concerned = entry is candidate.target or compared.relation != OTHER
+    return Neighbour(compared, is_concerned and _yields(ws, candidate, entry))
 
 
 def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
@@ -159,35 +154,26 @@ def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
     if not (candidate.may_rewrite and candidate.trust.rewrites) or old.source_type == IMPORTED.source_type:
         return False  # an imported note may be a person's
     if old.status != "active" or old.superseded_by:  # it only gets a link to its successor
-        return candidate.wish == SUPERSEDE and _is_a_machines(ws, old.id)
+        return candidate.wish == SUPERSEDE and write.is_a_machines(ws, old.id)
     reaches = new.project == GENERAL or old.project != GENERAL  # a project's memory does not end a general one
     may_overrule = candidate.trust.own or candidate.trust.proven or old.kind not in OF_PERSONS
-    return reaches and may_overrule and _is_a_machines(ws, old.id)
-
-
-def _is_a_machines(ws: Workspace, identity: str) -> bool:
-    try:
-        return write.is_a_machines(ws, identity)
-    except (NoteError, NotFound, Ambiguous):
-        return False
+    return reaches and may_overrule and write.is_a_machines(ws, old.id)
 
 
 def _changes(old: Memory, candidate: Candidate) -> dict[str, Any]:
-    """The changes that put a candidate into a note, which keeps everything else."""
-    new = candidate.memory
+    new, evidence = candidate.memory, old.evidence
+    if new.evidence and not _quotes(old.evidence, new.evidence):
+        both = f"{old.evidence}\n{new.evidence}" if old.evidence else new.evidence
+        evidence = both if len(both) <= EVIDENCE_CHARACTERS else new.evidence
     return {
         "title": new.title if candidate.titled else old.title,
         "body": new.body,
         "importance": max(old.importance, new.importance),
         "confidence": new.confidence,
-        "keys": _merged(old.keys, new.keys),
-        "paths": _merged(old.paths, new.paths),
-        "anchors": _merged(old.anchors, new.anchors),
-        "related": _merged(old.related, new.related),
-        "contradicts": _merged(old.contradicts, new.contradicts),
+        **{name: _merged(getattr(old, name), getattr(new, name)) for name in _MERGED},
         "source_session": new.source_session,
         "source_turn": new.source_turn,
-        "evidence": _evidence(old.evidence, new.evidence),
+        "evidence": evidence,
     }
 
 
@@ -231,14 +217,6 @@ def _is_applied(old: Memory, candidate: Candidate) -> bool:
 
 def _merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*old, *new)))[:MAX_ITEMS]
-
-
-def _evidence(old: str, new: str) -> str:
-    """The new words below the old ones, which are dropped when both are too long."""
-    if not new or _quotes(old, new):
-        return old
-    both = f"{old}\n{new}" if old else new
-    return both if len(both) <= EVIDENCE_CHARACTERS else new
 
 
 def _quotes(evidence: str, quote: str) -> bool:

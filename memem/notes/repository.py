@@ -25,8 +25,8 @@ _WORD = r"[A-Za-z_$][\w$]*"
 _DOTTED = re.compile(rf"{_WORD}(?:(?:\.|::|->|#){_WORD})*(?:\(\))?", re.ASCII)
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _PLAIN = re.compile(rf"(?<![\w$./:@-]){_DOTTED.pattern}(?![\w$/@-])", re.ASCII)
-_HUMPS = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 _SPLIT = re.compile(r"\.|::|->|#")
+_CODE = re.compile(rf"{_SPLIT.pattern}|\(\)\Z|[a-z0-9][A-Z]|[A-Z]{{2}}[a-z]", re.ASCII)
 
 
 def identifiers(statement: str) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def identifiers(statement: str) -> tuple[str, ...]:
     quoted = [each.strip() for each in _QUOTED.findall(statement)]
     bare = _QUOTED.sub(" ` ", statement)
     names = [name for name in quoted if _DOTTED.fullmatch(name)]
-    names += [name for name in _PLAIN.findall(bare) if _is_code(name)]
+    names += [name for name in _PLAIN.findall(bare) if "_" in name.strip("_") or _CODE.search(name)]
     return tuple(dict.fromkeys(name.removesuffix("()") for name in names if len(name) >= SHORTEST))[:MOST_IDENTIFIERS]
 
 
@@ -47,11 +47,6 @@ def spellings(identifier: str) -> tuple[str, ...]:
 def stands_in(name: str, text: str) -> bool:
     """Whether a text contains a name as a word of its own."""
     return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
-
-
-def _is_code(name: str) -> bool:
-    stem = name.removesuffix("()")
-    return name != stem or "_" in stem.strip("_") or bool(_SPLIT.search(stem)) or bool(_HUMPS.search(stem))
 
 
 class Repository:
@@ -97,20 +92,18 @@ class Repository:
     @cached_property
     def _named(self) -> Mapping[str, list[Path]] | None:
         """All files by their names, tracked (perhaps deleted) and untracked."""
-        paths = self._listed() if self._asks_git else self._walked
+        paths = None if self._asks_git else self._walked
+        if self._asks_git:
+            listed = self._ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", _ALL)
+            if listed and not listed.returncode:
+                names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")
+                paths = [self.root / name for name in names if name]
         if paths is None:
             return None
         named: dict[str, list[Path]] = {}
         for path in paths:
             named.setdefault(path.name, []).append(path)
         return named
-
-    def _listed(self) -> list[Path] | None:
-        listed = self._ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", _ALL)
-        if listed is None or listed.returncode:
-            return None
-        names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")
-        return [self.root / name for name in names if name]
 
     def _grep(self, symbol: str) -> bool | None:
         found = self._ask("grep", "-q", "-F", "-w", "--untracked", "-e", symbol, "--", _ALL)

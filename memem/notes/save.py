@@ -33,16 +33,17 @@ def save(
     keys: tuple[str, ...] = (),
     paths: tuple[str, ...] = (),
     why: str = "",
-    trust: Trust = PERSON,
+    trust: Trust = PERSON,  # SAVED for Claude's words
     session: str = "",
-    folder: Path | None = None,
+    folder: Path | None = None,  # in its project are the files that the text names
     anyway: bool = False,
 ) -> Written:
-    """Save a new memory, unless the same statement is in the project, or was forgotten and is not wanted `anyway`.
-
-    `trust` is SAVED for Claude's words. Files that the text names are looked for in the project of `folder`.
-    """
-    now, project = iso(ws.clock()), clean_project_name(project)
+    """Save a new memory, unless the same statement is in the project, or was forgotten and is not wanted `anyway`."""
+    now, project, root = iso(ws.clock()), clean_project_name(project), None
+    if folder is not None and project != GENERAL:
+        with suppress(SettingsError):  # reported where the project of this folder is asked for
+            place = ws.project_of(folder)
+            root = place.root if place.name == project else None
     memory = Memory(
         str(uuid.uuid4()),
         title,
@@ -58,19 +59,9 @@ def save(
         updated=now,
         source_session=session,
     )
-    candidate = Candidate(memory, trust, root=_root(ws, folder, project), anyway=anyway)
+    candidate = Candidate(memory, trust, root=root, anyway=anyway)
     with ws.events.batch("save"):
         written = reconcile.settle(ws, candidate, why=why)
     if written.memory.contradicts and written.outcome == "created":
-        ws.changed.add(notes=False)
+        ws.changed.add("conflicts")
     return written
-
-
-def _root(ws: Workspace, folder: Path | None, project: str) -> Path | None:
-    """The root of the folder's project, if the memory is about that project."""
-    if folder is None or project == GENERAL:
-        return None
-    with suppress(SettingsError):  # reported where the project of this folder is asked for
-        place = ws.project_of(folder)
-        return place.root if place.name == project else None
-    return None

@@ -5,9 +5,10 @@ A moved file, and a name that occurs anywhere else, are not gone. In doubt nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import starmap, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from memem.core.memory import GENERAL, Memory
 from memem.notes import repository, write
 from memem.notes.repository import Repository, read_source
 from memem.search import find
-from memem.search.dates.deadlines import find_deadline
+from memem.search.dates.parse import find_deadline
 from memem.search.notes import NoteRow
 from memem.search.refresh import index_note
 from memem.state import note_records
@@ -35,13 +36,11 @@ MOST_ANCHORS = 16
 MOST_NOTES = 200  # of one check; the next one goes on after them
 SECONDS = 5.0  # of one check
 LEAST_TOGETHER = 5  # if so many, and more than half, would turn stale at once, the folder is another branch
-ANNOUNCED = "it announced "
+ANNOUNCED, ANNOUNCED_BEFORE_0_10 = "it was valid until ", "it announced "
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many notes were checked, turned stale and recovered."""
-
     looked: int = 0
     stale: int = 0
     recovered: int = 0
@@ -67,30 +66,31 @@ class _Verdict:
 def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     """The memory with the files and names it mentions, and the last day it announces."""
     found = _find_anchors(memory, root.resolve()) if root and root.is_dir() else ()
-    stands_on = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
+    anchors = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
     until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
-    return replace(memory, anchors=stands_on, valid_to=dates.write_as_time(until, ws.clock().tzinfo, last=True))
+    return replace(memory, anchors=anchors, valid_to=dates.write_as_time(until, ws.clock().tzinfo, last=True))
 
 
 def check(ws: Workspace, folder: Path | None = None) -> Checked:
     """Check some notes of a folder's project, and the announced days of all notes."""
     vault = require_vault(ws)
     before = record = note_records.read_stale(ws.home.stale_file, vault)
-    dated = [_Verdict(row, memory, _dated(ws, row, memory)) for row, memory in _ours(_dated_rows(ws))]
+    dated = _check_days(ws)
     place = ws.project_of(folder) if folder else None
     looked: list[_Verdict] = []
     withheld = ""
     if place and place.name != GENERAL:
         repository = Repository(place.root, ws.environ, ws.ticks, ws.ticks() + SECONDS)
         if repository.is_settled():
-            looked, last = _look(ws, record, repository, place.name)
+            looked, last = _check_anchors(ws, record, repository, place.name)
             withheld = _too_many(looked, place.name)
             record = _noted(record, looked, place.name, last, withheld)
-    judged = [each for each in looked if not (withheld and each.turns)]
-    news = [each for each in {each.row.path: each for each in (*judged, *dated)}.values() if each.is_news]
+    judged = [verdict for verdict in looked if not (withheld and verdict.turns)]
+    latest = {verdict.row.path: verdict for verdict in (*judged, *dated)}
+    news = [verdict for verdict in latest.values() if verdict.is_news]
     with ws.events.batch("staleness"):
         _declare(ws, vault, before, record, news)
-    turned = sum(each.turns for each in news)
+    turned = sum(verdict.turns for verdict in news)
     return Checked(len(looked), turned, len(news) - turned, withheld)
 
 
@@ -106,18 +106,18 @@ def _find_anchors(memory: Memory, root: Path) -> tuple[str, ...]:
     files = [path for path in dict.fromkeys(inside) if path][:MOST_FILES]
     texts = {path: read_source(root / path) for path in files}
     own = {part for path in files for part in (path, Path(path).name)}
-    named = [name for name in repository.identifiers(memory.body) if name not in own]
-    return tuple(dict.fromkeys((*files, *_symbols(named, texts))))[:MOST_ANCHORS]
+    names = [name for name in repository.identifiers(memory.body) if name not in own]
+    symbols = (symbol for name in names for symbol in _find_symbols(name, texts))
+    return tuple(dict.fromkeys((*files, *symbols)))[:MOST_ANCHORS]
 
 
-def _symbols(named: Iterable[str], texts: Mapping[str, str]) -> Iterator[str]:
-    for name in named:
-        whole, *parts = repository.spellings(name)
-        for path, text in texts.items():
-            if repository.stands_in(whole, text):
-                yield f"{path}#{whole}"
-                break
-            yield from (f"{path}#{part}" for part in parts if repository.stands_in(part, text))
+def _find_symbols(name: str, texts: dict[str, str]) -> Iterator[str]:
+    whole, *parts = repository.spellings(name)
+    for path, text in texts.items():
+        if repository.stands_in(whole, text):
+            yield f"{path}#{whole}"
+            return
+        yield from (f"{path}#{part}" for part in parts if repository.stands_in(part, text))
 
 
 def _announced(memory: Memory, written: datetime) -> str:
@@ -125,7 +125,9 @@ def _announced(memory: Memory, written: datetime) -> str:
     return day.isoformat() if day else ""
 
 
-def _look(ws: Workspace, record: StaleRecord, repository: Repository, project: str) -> tuple[list[_Verdict], str]:
+def _check_anchors(
+    ws: Workspace, record: StaleRecord, repository: Repository, project: str
+) -> tuple[list[_Verdict], str]:
     """The verdicts on some notes of a project after the last checked id, and the new last id."""
     found: list[_Verdict] = []
     last = record.places.get(project, "")
@@ -135,23 +137,32 @@ def _look(ws: Workspace, record: StaleRecord, repository: Repository, project: s
     for row in rows:
         if repository.is_over:
             break
-        for mine, memory in _ours([row]):
-            stands_on = _anchors(record, mine, memory, repository.root)
-            because = _dated(ws, mine, memory) or _gone(repository, stands_on, project)
-            found.append(_Verdict(mine, memory, because, stands_on))
+        if row.memory and _is_ours(row.memory):
+            anchors = _anchors(record, row, row.memory, repository.root)
+            because = _passed(ws, row, row.memory) or _gone(repository, anchors, project)
+            found.append(_Verdict(row, row.memory, because, anchors))
         last = row.memory.id if row.memory else last
     return found, last
 
 
-def _dated_rows(ws: Workspace) -> list[NoteRow]:
-    """Active notes whose day has passed, and stale ones whose day was put off."""
+def _check_days(ws: Workspace) -> list[_Verdict]:
+    """The verdicts on active notes whose day has passed, and on stale ones whose day was put off."""
     now = ws.clock().timestamp()
-    over = ws.index.rows("valid_to <= ? AND status = 'active' ORDER BY id", (now,), MOST_NOTES)
-    off = ws.index.rows("status = 'stale' AND (valid_to IS NULL OR valid_to > ?) ORDER BY id", (now,))
-    return over + [row for row in off if row.memory and row.memory.stale_because.startswith(ANNOUNCED)]
+    rows = ws.index.rows("valid_to <= ? AND status = 'active' ORDER BY id", (now,), MOST_NOTES)
+    put_off = ws.index.rows("status = 'stale' AND (valid_to IS NULL OR valid_to > ?) ORDER BY id", (now,))
+    rows += [
+        row for row in put_off if row.memory and row.memory.stale_because.startswith((ANNOUNCED, ANNOUNCED_BEFORE_0_10))
+    ]
+    ours = [(row, row.memory) for row in rows if row.memory and _is_ours(row.memory)]
+    return [_Verdict(row, memory, _passed(ws, row, memory)) for row, memory in ours]
 
 
-def _dated(ws: Workspace, row: NoteRow, memory: Memory) -> str:
+def _is_ours(memory: Memory) -> bool:
+    """Whether no person has set the status."""
+    return (memory.status == "stale") == bool(memory.stale_because)
+
+
+def _passed(ws: Workspace, row: NoteRow, memory: Memory) -> str:
     """Why a note is stale by the day that it states or announces."""
     now = ws.clock()
     day, ends = memory.valid_to[:10], row.stated.ends
@@ -161,65 +172,42 @@ def _dated(ws: Workspace, row: NoteRow, memory: Memory) -> str:
     return f"{ANNOUNCED}{day}" if ends is not None and ends <= now.timestamp() else ""
 
 
-def _ours(rows: Iterable[NoteRow]) -> Iterator[tuple[NoteRow, Memory]]:
-    """The notes whose status was not set by a person."""
-    for row in rows:
-        if row.memory and (row.memory.status == "stale") == bool(row.memory.stale_because):
-            yield row, row.memory
-
-
 def _anchors(record: StaleRecord, row: NoteRow, memory: Memory, root: Path) -> tuple[str, ...]:
     """The anchors of a note: as recorded, or as it states, or as found now."""
-    known = record.notes.get(memory.id)
-    if known and known.of == row.fingerprint:
-        if _is_vouched_for(known, row):
+    recorded = record.notes.get(memory.id)
+    if recorded and recorded.of == row.fingerprint:
+        if _is_vouched_for(recorded, row):
             return ()
-        if known.anchors:
-            return known.anchors
+        if recorded.anchors:
+            return recorded.anchors
     stated = tuple(each for each in memory.anchors if find.relative_path(root, root / each.partition("#")[0]))
     if stated:
         return stated
-    still = [each for each in known.anchors if each.rpartition("#")[2] in memory.body] if known else []
+    still = [each for each in recorded.anchors if each.rpartition("#")[2] in memory.body] if recorded else []
     return tuple(dict.fromkeys((*_find_anchors(memory, root), *still)))
 
 
-def _is_vouched_for(known: StaleNote, row: NoteRow) -> bool:
+def _is_vouched_for(recorded: StaleNote, row: NoteRow) -> bool:
     """Whether a person changed a note since it turned stale, but not its statement."""
-    return known.vouched or (bool(known.because) and known.digest != row.digest)
+    return recorded.vouched or (bool(recorded.because) and recorded.digest != row.digest)
 
 
-def _gone(repository: Repository, stands_on: Sequence[str], project: str) -> str | None:
-    """Why a note with these anchors is stale; empty when it is not, None in doubt."""
-    files = [each for each in stands_on if "#" not in each]
-    symbols = [each.partition("#")[::2] for each in stands_on if "#" in each]
-    there = _any(repository.has_file(path) for path in files) if files else True
-    if not there:
-        return None if there is None else _describe(files, project)
-    there = _any(repository.has_symbol(path, symbol) for path, symbol in symbols) if symbols else True
-    if not there:
-        return None if there is None else _describe([symbol for _, symbol in symbols], project)
+def _gone(repository: Repository, anchors: Sequence[str], project: str) -> str | None:
+    """Why a note with these anchors is stale: all files or all names are gone; empty when it is not, None in doubt."""
+    files = [(path,) for path in anchors if "#" not in path]
+    symbols = [tuple(anchor.split("#", 1)) for anchor in anchors if "#" in anchor]
+    for is_present, places in ((repository.has_file, files), (repository.has_symbol, symbols)):
+        absences = list(takewhile(lambda there: not there, starmap(is_present, places)))
+        if places and len(absences) == len(places):
+            more = f" and {len(places) - 1} more are" if len(places) > 1 else " is"
+            return None if None in absences else f"{places[0][-1]}{more} gone from {project}"
     return ""
-
-
-def _any(found: Iterable[bool | None]) -> bool | None:
-    """Whether one of them is there; None in doubt."""
-    unknown = False
-    for is_there in found:
-        if is_there:
-            return True
-        unknown |= is_there is None
-    return None if unknown else False
-
-
-def _describe(names: Sequence[str], project: str) -> str:
-    more = len(names) - 1
-    return f"{names[0]}{f' and {more} more are' if more else ' is'} gone from {project}"
 
 
 def _too_many(looked: Sequence[_Verdict], project: str) -> str:
     """The notice when so many notes would turn stale at once that the folder must be another one."""
-    anchored = [each for each in looked if each.anchors]
-    turning = sum(each.turns for each in anchored)
+    anchored = [verdict for verdict in looked if verdict.anchors]
+    turning = sum(verdict.turns for verdict in anchored)
     if turning < LEAST_TOGETHER or 2 * turning <= len(anchored):
         return ""
     return f"files that {turning} of {len(anchored)} memories of {project} refer to disappeared from its folder at once"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.dates import is_in_force, iso
-from memem.core.errors import Forgotten, InputError, NoteChanged, NoteUnreadable
+from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NoteUnreadable, NotFound
 from memem.core.memory import (
     KINDS,
     LAYERS,
@@ -42,8 +43,6 @@ EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status",
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The result of a write."""
-
     outcome: str  # created, exists, updated, superseded, proposed, edited, unchanged or forgotten
     memory: Memory
     path: str
@@ -73,7 +72,7 @@ def put(
     memory = verdict.memory
     with writing(ws):
         ensure_filled(ws, ensure_vault(ws))
-        twin = _twin(ws, memory)
+        twin = _find_twin(ws, memory)
         at_last(memory)
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
@@ -85,7 +84,7 @@ def put(
     return Written("created", note.memory, note.path, verdict.redacted, verdict.neutralised)
 
 
-def _twin(ws: Workspace, memory: Memory) -> Written | None:
+def _find_twin(ws: Workspace, memory: Memory) -> Written | None:
     """The note with this id, which an interrupted save wrote, or one in force that states the same."""
     for row in fresh_rows(ws, lambda: ws.index.rows("id = ?", (memory.id,))):
         if row.memory:
@@ -100,9 +99,9 @@ def _twin(ws: Workspace, memory: Memory) -> Written | None:
 
 def check_choices(memory: Memory, fields: Collection[str]) -> None:
     if "kind" in fields and memory.kind not in KINDS:
-        raise InputError(f"There is no kind {memory.kind!r}. Use one of {', '.join(KINDS)}.")
+        raise InputError(f"Unknown kind {memory.kind!r}. Use one of {', '.join(KINDS)}.")
     if "status" in fields and memory.status not in STATUSES:
-        raise InputError(f"There is no status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
+        raise InputError(f"Unknown status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
     if "layer" in fields and (type(memory.layer) is not int or memory.layer not in LAYERS):
         raise InputError("The layer must be 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
     if "importance" in fields and (type(memory.importance) is not int or not 1 <= memory.importance <= 5):
@@ -120,12 +119,11 @@ def check_room(ws: Workspace, memory: Memory) -> None:
     if len(pinned) >= PINNED_MAX_NOTES or characters > PINNED_MAX_CHARACTERS:
         raise InputError(
             f"Layer 0 of {memory.project} is full: at most {PINNED_MAX_NOTES} notes and {PINNED_MAX_CHARACTERS:,} "
-            "characters. Use --layer 1, or move another one with `memem edit ID --layer 1`."
+            "characters. Use --layer 1, or move another note out of it with `memem edit ID --layer 1`."
         )
 
 
 def tags_of(tags: tuple[str, ...], project: str) -> tuple[str, ...]:
-    """The tags of a memory, with `memem` and its project."""
     return tuple(dict.fromkeys(tag for tag in map(tag_of, ("memem", project, *tags)) if tag))
 
 
@@ -162,13 +160,15 @@ def revise(
     with writing(ws):
         ensure_filled(ws, require_vault(ws))
         note = note_of(ws, identity)
-        may_change = _is_a_machines(note) and expected in (None, note.memory)
+        may_change = note.is_a_machines and expected in (None, note.memory)
         return _change(ws, note, changes, "model", why) if may_change else None
 
 
 def is_a_machines(ws: Workspace, identity: str) -> bool:
-    """Whether a note was written by a machine, and no person has changed it since."""
-    return _is_a_machines(note_of(ws, identity))
+    """Whether a note is there that a machine wrote and no person has changed since."""
+    with suppress(NoteError, NotFound, Ambiguous):
+        return note_of(ws, identity).is_a_machines
+    return False
 
 
 def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], object], *, why: str = "") -> Written:
@@ -220,7 +220,6 @@ def _doubt(ws: Workspace, path: str) -> str:
 
 
 def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
-    """Refuse a change that brings back forgotten text."""
     known = ws.tombstones.load()
     if not known or (old.body, old.title, old.evidence) == (new.body, new.title, new.evidence):
         return
@@ -231,16 +230,12 @@ def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
         raise Forgotten(f"Not changed: the new text was forgotten on {day}. `memem save --anyway` saves it.")
 
 
-def _is_a_machines(note: Note) -> bool:
-    return note.memory.author == "model" and not note.touched_by_hand
-
-
 def note_of(ws: Workspace, identity: str) -> Note:
     """The note with this id as it is on disk now."""
     row = locate(ws, identity)
     note = ws.store.read(row.path)
     if row.memory is None or note.memory.id != row.memory.id:
-        raise NoteChanged(f"{row.path} changed on disk since it was found; nothing was written. Try again.")
+        raise NoteChanged(f"{row.path} has changed on disk since it was found; nothing was written. Try again.")
     return note
 
 

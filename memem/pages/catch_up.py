@@ -19,8 +19,8 @@ def catching_up(ws: Workspace) -> Iterator[None]:
         if ws.changed:
             from memem.pages import conflicts, refresh
 
-            changes = ws.changed.take()
-            if changes.conflicts:
+            changed, ws.changed = ws.changed, set()
+            if "conflicts" in changed:
                 conflicts.write_page(ws)
-            if changes.notes:
-                refresh.write_pages_quietly(ws, only_if_there=not changes.mined)
+            if "notes" in changed:
+                refresh.write_pages_quietly(ws, only_if_there="new" not in changed)

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 MAX_ON_PAGE = 200
 MAX_SIDE_CHARS = 1_200  # of a statement, and of its evidence
 _INTRODUCTION = (
-    "Each of these pairs of memories disagrees. /memem-conflicts in Claude Code goes through them with you. "
-    "In a terminal, `memem conflicts resolve ID keep` keeps that memory and retires the other; "
-    "`memem conflicts resolve ID both` keeps both."
+    "The two memories in each of these pairs contradict each other. /memem-conflicts in "
+    "Claude Code goes through them with you. In a terminal, `memem conflicts resolve ID keep` keeps "
+    "that memory and retires the other; `memem conflicts resolve ID both` keeps both."
 )
 _NONE = "No memories contradict each other."
 # With the wording of earlier versions, whose lines must not be taken for the user's.
-_EARLIER = ("Each pair says different things of one. /memem", "No two memories contradict each other.")
+_EARLIER = (
+    "Each pair says different things of one. /memem",
+    "Each of these pairs of memories disagrees. /memem",
+    "No two memories contradict each other.",
+)
 
 
 def write_page(ws: Workspace) -> None:
@@ -46,21 +50,17 @@ def _is_ours(line: str) -> bool:
 
 def _render(all_conflicts: list[Conflict]) -> str:
     parts = ["# Conflicts", _INTRODUCTION if all_conflicts else _NONE]
-    parts += [_render_section(number, conflict) for number, conflict in enumerate(all_conflicts[:MAX_ON_PAGE], 1)]
+    for number, conflict in enumerate(all_conflicts[:MAX_ON_PAGE], 1):
+        head = f"{number}. {conflict.one.project}: {'; '.join(conflict.differences) or 'different statements'}"
+        origin = f"{conflict.found[0].upper()}{conflict.found[1:]}{f': {conflict.why}' if conflict.why else ''}."
+        parts += [f"## {markdown.escape(head)}", markdown.escape(origin)]
+        parts += [_render_side(conflict.one), _render_side(conflict.other)]
     if more := len(all_conflicts[MAX_ON_PAGE:]):
         parts.append(f"{more} more: /memem-conflicts in Claude Code, or `memem conflicts`, lists them all.")
     return "\n\n".join(parts)
 
 
-def _render_section(number: int, conflict: Conflict) -> str:
-    head = f"{number}. {conflict.one.project}: {'; '.join(conflict.differences) or 'different statements'}"
-    origin = f"{conflict.found[0].upper()}{conflict.found[1:]}{f': {conflict.why}' if conflict.why else ''}."
-    sides = (_render_side(entry) for entry in (conflict.one, conflict.other))
-    return "\n\n".join((f"## {markdown.escape(head)}", markdown.escape(origin), *sides))
-
-
 def _render_side(entry: Entry) -> str:
-    """One memory as a callout: author, date, statement and evidence."""
     memory = entry.memory
     by = {"human": "written by you", "model": f"{memory.source_type} by memem"}.get(memory.author, memory.author)
     since = (memory.valid_from or memory.created)[:10]

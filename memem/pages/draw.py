@@ -16,6 +16,7 @@ from memem.core.dates import is_in_force
 from memem.core.errors import InputError
 from memem.core.memory import EDGE_KINDS, SUPERSEDES, Edge, Entry
 from memem.core.project import normalise
+from memem.safety.quote import count_noun
 from memem.search.graph import build, read
 
 if TYPE_CHECKING:
@@ -30,11 +31,9 @@ FIRST_HUE, HUE_STEP = 215, 137.5  # degrees; cards next to each other get clearl
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """The file written, and how many memories, edges and projects it shows, out of how many memories."""
-
     file: str
-    drawn: int
-    memories: int
+    drawn: int  # memories shown
+    memories: int  # in all
     edges: int
     projects: int
 
@@ -121,12 +120,12 @@ def render_svg(cards: Sequence[Sequence[Entry]], edges: Sequence[Edge], in_force
     for edge in sorted(edges, key=lambda edge: (edge.source, edge.target, edge.kind)):
         parts.append(_arc(edge, *dots[edge.source], *dots[edge.target]))
     some = f" of {total:,}" if total > len(dots) else ""
-    counts = _count(len(dots), "memory", "memories") + some, _count(len(edges), "link"), _count(len(cards), "project")
+    memories = count_noun(len(dots), "memory", "memories")
     kinds = [kind for kind in EDGE_KINDS if any(edge.kind == kind for edge in edges)]
     values = {
-        "counts": " · ".join(counts),
+        "counts": f"{memories}{some} · {count_noun(len(edges), 'link')} · {count_noun(len(cards), 'project')}",
         "legend": "".join(templates["legend"].format(kind=kind, name=kind.replace("_", " ")) for kind in kinds),
-        "hollow": "" if in_force >= dots.keys() else "A hollow dot is outdated.",
+        "hollow": "" if in_force >= dots.keys() else "Hollow dots are outdated memories.",
         "parts": "\n".join(parts),
     }
     width, bottom = GAP + len(bottoms) * (CARD_WIDTH + GAP), max(bottoms)
@@ -149,7 +148,3 @@ def to_xml(text: str, limit: int) -> str:
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in line)
     limit = max(limit // 2, limit - wide)  # Chinese characters take the room of two letters
     return escape(line if len(line) <= limit else line[: limit - 1].rstrip() + "…")
-
-
-def _count(number: int, one: str, several: str = "") -> str:
-    return f"{number:,} {one if number == 1 else several or f'{one}s'}"

@@ -110,10 +110,7 @@ def is_symlink(path: Path) -> bool:
 
 
 def write_part(path: Path, part: Part, *, fsync: bool, is_ours: IsOurs | None = None) -> bool:
-    """Update memem's part of a page, under the write lock; return whether it changed. Raises NoteChanged.
-
-    With `is_ours` the part is sealed with a checksum, and lines that the user typed into it move below it.
-    """
+    """Update memem's part of a page, under the write lock; return whether it changed. Raises NoteChanged."""
     if is_symlink(path):
         return False
     with suppress(NoteChanged):
@@ -135,6 +132,7 @@ def _write(path: Path, part: Part, is_ours: IsOurs | None, *, fsync: bool) -> bo
 
 
 def _update(before: str, part: str, is_ours: IsOurs | None) -> str:
+    """With `is_ours`, seal the part with a checksum, and move lines that the user typed into it below it."""
     if is_ours is None:
         return merge_part(before, part)
     after = merge_part(before, f"{part.strip()}\n{_SEAL % zlib.crc32(part.strip().encode())}")
@@ -144,10 +142,7 @@ def _update(before: str, part: str, is_ours: IsOurs | None) -> str:
 
 
 def remove_page(path: Path, instead: str, *, fsync: bool, find_rest: Callable[[str], str] = lambda _: "") -> bool:
-    """Remove a page, under the write lock; return whether anything changed. Raises NoteChanged.
-
-    If the user wrote around memem's part or, by `find_rest`, in it, the page stays and says `instead`.
-    """
+    """Remove a page, under the write lock, or write `instead` if the user wrote around memem's part or in it."""
     text = "" if is_symlink(path) else read_page(path)
     place = find_own_part(text) if text else None
     if not text or place is None:
@@ -164,7 +159,7 @@ def remove_page(path: Path, instead: str, *, fsync: bool, find_rest: Callable[[s
 
 def _refuse_change(path: Path, before: str) -> None:
     if read_page(path) != before:
-        raise NoteChanged(f"{path} changed on disk since it was read; nothing was written.")
+        raise NoteChanged(f"{path} has changed on disk since it was read; nothing was written. Try again.")
 
 
 PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}  # headings of a project's page
@@ -181,8 +176,3 @@ _OURS = re.compile(  # with the wording of earlier versions, whose lines must no
 def is_overview_line(line: str) -> bool:
     """Whether memem may have written this line of Home or a project's page, now or earlier."""
     return _OURS.fullmatch(line) is not None
-
-
-def find_typed_in_overview(text: str) -> str:
-    """The text that the user wrote between the marks of such a page."""
-    return "\n".join(find_typed_lines(text, "", is_overview_line))

@@ -1,8 +1,9 @@
-"""Read the lines of a playbook that may be shown. Session start waits for it: one small file is read."""
+"""Read a playbook: its lines, and which of them may be shown. Session start waits for it: one small file is read."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memem.core import safe_open
 from memem.core.files import from_json
 from memem.core.memory import GENERAL, Entry, Memory
-from memem.pages import markdown, playbook_lines
-from memem.pages.playbook_lines import SECTIONS
+from memem.pages import markdown
 from memem.safety import quote
 from memem.search import pinned
 from memem.search.refresh import fresh_rows
@@ -21,8 +21,19 @@ from memem.search.refresh import fresh_rows
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
+IDENTITY, CONVENTIONS, DECISIONS, TRAPS, ENVIRONMENT = SECTIONS = (1, 2, 3, 4, 5)
+_NAMES = ("Identity", "Conventions", "Decisions in force", "Known traps", "Environment")
+NAMES = dict(zip(SECTIONS, _NAMES, strict=True))
+TITLE = 0  # the number of the page's own heading; sections follow
+HEADINGS = ("# Playbook", *map("## {}".format, NAMES.values()))
+RECORD = "<!-- written:"
+_WRITTEN = r"[0-9A-Za-z-]{8}\.[1-5]\.[0-9a-f]{8}\.[0-9a-f]{8}\*?"
+_GONE = r"-(?:@[0-5]|[0-9A-Za-z-]{8})"
+_RECORD = re.compile(rf"{RECORD}(?: (?:{_WRITTEN}|{_GONE}|@[0-5]))* -->")
+_FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?!.*`)|~{3,})(?P<more>.*)")
+_LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
 LINE_CHARACTERS = 200
-_META = "recited"
+_META = "recited"  # the lines by a user or a model, for each project, that passed the gate before
 BY_HAND = "From the playbook · **written there by hand**"
 MAX_LINKED_LINES = 100  # more than memem writes on a page
 MAX_BYTES = 64_000  # memem's part has a few thousand characters, and the user's is rarely as long
@@ -30,11 +41,9 @@ MAX_BYTES = 64_000  # memem's part has a few thousand characters, and the user's
 
 @dataclass(frozen=True, slots=True)
 class VisibleLine:
-    """A line that may be shown, and its memory if it is about one."""
-
     section: int
     words: str
-    entry: Entry | None = None
+    entry: Entry | None = None  # the memory that it is about
 
     @property
     def is_whole(self) -> bool:
@@ -59,10 +68,10 @@ def read_lines(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) 
     with suppress(OSError):
         with safe_open.open_plain(page, follow=False) as file:
             text = file.read(MAX_BYTES).decode(errors="replace")
-        in_sections = [line for line in playbook_lines.list_lines(text) if line[0] in sections and line[1].strip()]
-        lines = [(section, *playbook_lines.split_line(line)) for section, line in in_sections]
+        in_sections = [line for line in list_lines(text) if line[0] in sections and line[1].strip()]
+        lines = [(section, *split_line(line)) for section, line in in_sections]
         entries = _load_in_force(ws, project, [id8 for _, _, id8 in lines if id8][:MAX_LINKED_LINES])
-        cleared = load_cleared_lines(ws).get(project, [])
+        cleared = load_meta(ws, _META).get(project, [])
         shown = [line for line in lines if line[2] in entries or not line[2]]
         visible = [_make_visible(section, words, entries.get(id8), cleared) for section, words, id8 in shown]
         return [line for line in visible if line.words]
@@ -73,13 +82,53 @@ def list_withheld_lines(text: str) -> list[str]:
     """The lines that are never shown, since they try to instruct the model."""
     from memem.safety.gate import recorded_line
 
-    lines = (markdown.unescape(playbook_lines.split_line(line)[0]) for _, line in playbook_lines.list_lines(text))
+    lines = (markdown.unescape(split_line(line)[0]) for _, line in list_lines(text))
     return [words for words in lines if words.strip() and not recorded_line(words)]
 
 
-def load_cleared_lines(ws: Workspace) -> dict[str, list[str]]:
-    """The lines by a user or a model, for each project, that passed the gate before."""
-    return load_meta(ws, _META)
+def split_line(line: str) -> tuple[str, str]:
+    """The text of a line, and the short id of the linked note or nothing."""
+    bare = line.strip().removeprefix("- ").strip()
+    found = _LINK.search(bare)
+    return (bare[: found.start()], found[1]) if found else (bare, "")
+
+
+def list_lines(text: str) -> list[tuple[int, str]]:
+    """The lines between the marks with their sections, without headings and record."""
+    return [(place, line) for place, number, line in placed_lines(text) if number is None and not is_record(line)]
+
+
+def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
+    """Every line between the marks with its section and, for memem's headings outside code, its number."""
+    lines, place = markdown.get_own_lines(text), TITLE
+    fenced = _find_fenced(lines)
+    placed = []
+    for at, line in enumerate(lines):
+        number = HEADINGS.index(line.strip()) if at not in fenced and line.strip() in HEADINGS else None
+        place = place if number is None else number
+        placed.append((place, number, line))
+    return placed
+
+
+def is_record(line: str) -> bool:
+    """Whether a comment is memem's record; any other is the user's."""
+    return line.startswith(RECORD) and _RECORD.fullmatch(line.strip()) is not None
+
+
+def _find_fenced(lines: Sequence[str]) -> set[int]:
+    """Line numbers in code blocks that are closed and contain no line of memem's."""
+    inside: set[int] = set()
+    start, fence = 0, ""
+    for at, line in enumerate(lines):
+        found = _FENCE.match(line)
+        if fence and found and found["fence"].startswith(fence) and not found["more"].strip():
+            inside.update(range(start, at + 1))
+            fence = ""
+        elif fence and split_line(line)[1]:
+            fence = ""
+        elif found and not fence:
+            start, fence = at, found["fence"]
+    return inside
 
 
 def load_meta(ws: Workspace, name: str) -> dict[str, Any]:
@@ -92,9 +141,11 @@ def load_meta(ws: Workspace, name: str) -> dict[str, Any]:
 
 def record_cleared_lines(ws: Workspace, projects: Iterable[str], checked: Collection[str]) -> None:
     """Record the lines of checked projects that pass the gate, and keep the records of the others."""
-    before = load_cleared_lines(ws)
-    after = {name: _list_passing(ws, name) if name in checked else before.get(name, []) for name in projects}
-    ws.index.set_meta(_META, json.dumps({name: lines for name, lines in after.items() if lines}))
+    cleared = load_meta(ws, _META)
+    for name in checked:
+        visible = read_lines(ws, name)
+        cleared[name] = [line.words for line in visible if not line.entry or line.words != _cut(line.entry.memory)]
+    ws.index.set_meta(_META, json.dumps({name: cleared[name] for name in projects if cleared.get(name)}))
 
 
 def render_line(rank: int, line: VisibleLine, project: str) -> str:
@@ -112,17 +163,11 @@ def flatten(memory: Memory) -> str:
 
 
 def format_line(memory: Memory) -> str:
-    """A statement as the page shows it."""
     return markdown.escape(quote.one_line(memory.body, LINE_CHARACTERS))
 
 
-def _list_passing(ws: Workspace, project: str) -> list[str]:
-    return [line.words for line in read_lines(ws, project) if not line.entry or line.words != _cut(line.entry.memory)]
-
-
 def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collection[str]) -> VisibleLine:
-    """Memem's own lines passed the gate with their notes; others pass it here, unless they did before."""
-    if entry and format_line(entry.memory) == words:
+    if entry and format_line(entry.memory) == words:  # memem's own line passed the gate with its note
         return VisibleLine(section, _cut(entry.memory), entry)
     text = markdown.unescape(words)
     if text in cleared:
@@ -134,11 +179,10 @@ def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collec
 
 def _cut(memory: Memory) -> str:
     whole = flatten(memory)
-    return whole if len(whole) <= LINE_CHARACTERS else quote.one_line(memory.body, LINE_CHARACTERS)
+    return whole if len(whole) <= LINE_CHARACTERS else quote.one_line(whole, LINE_CHARACTERS)
 
 
 def _load_in_force(ws: Workspace, project: str, short_ids: Sequence[str]) -> dict[str, Entry]:
-    """The memories with these short ids that may be injected."""
     if not short_ids:
         return {}
     here, values = pinned.in_force(ws, project, GENERAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,13 +15,12 @@ from memem.core.dates import describe_status, is_in_force, iso
 from memem.core.errors import MememError, NoteChanged
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
-from memem.pages import choose_playbook, markdown, playbook_format, read_playbook
+from memem.pages import markdown, playbook_page, read_playbook
 from memem.pages.read_playbook import belongs_to_user, get_playbook_path, load_meta
 from memem.safety.gate import clean_line, cleanse
-from memem.search import excluded
+from memem.search import note_rows
 from memem.search.notes import NoteRow
 from memem.search.refresh import ensure_filled, fresh_rows
-from memem.vault import review
 from memem.vault.opening import require_vault
 from memem.vault.write_lock import writing
 
@@ -37,13 +37,11 @@ _UNFINISHED: list[object] = []  # the state of a project whose pages could not b
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Paths in `memem/`: written, removed, left to a user's note, symbolic links, or being saved just now."""
-
-    written: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()  # paths in `memem/`
     removed: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    linked: tuple[str, ...] = ()
-    busy: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()  # to a user's note
+    linked: tuple[str, ...] = ()  # symbolic links
+    busy: tuple[str, ...] = ()  # being saved just now
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +75,9 @@ def write_pages_quietly(ws: Workspace, *, only_if_there: bool = False) -> None:
 
 @dataclass
 class _Writing:
-    """One run over all pages."""
-
     ws: Workspace
     projects: Sequence[_Project]
-    result: dict[str, list[str]] = field(
-        default_factory=lambda: {name: [] for name in ("written", "removed", "left", "linked", "busy")}
-    )
+    result: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def run(self) -> Pages:
         before, after = load_meta(self.ws, _META), {}
@@ -110,11 +104,10 @@ class _Writing:
         return page, get_playbook_path(self.ws, project)
 
     def _write_project(self, project: _Project) -> bool:
-        """Write a project's page and playbook; False when one of them could not be written."""
         page, playbook = self._get_pages(project.name)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
         rows = fresh_rows(self.ws, lambda: self.ws.index.rows(condition, (project.name,)))
-        is_done = self._write(playbook, partial(choose_playbook.update_part, self.ws, rows))
+        is_done = self._write(playbook, partial(playbook_page.update_part, self.ws, rows))
         return self._write(page, _render_project(self.ws, project, rows)) and is_done
 
     def _remove_others(self, before: Iterable[str]) -> list[str]:
@@ -125,39 +118,39 @@ class _Writing:
         unfinished = []
         for name in sorted((headings | set(before)) - names - {""}):
             page, playbook = self._get_pages(name)
-            is_done = self._remove(page, markdown.find_typed_in_overview)
-            if not (self._remove(playbook, playbook_format.render_without_lines) and is_done):
+            is_done = self._remove(
+                page, lambda text: "\n".join(markdown.find_typed_lines(text, "", markdown.is_overview_line))
+            )
+            if not (self._remove(playbook, playbook_page.render_without_lines) and is_done):
                 unfinished.append(name)
         return unfinished
 
     def _remove(self, path: Path, find_rest: Callable[[str], str]) -> bool:
-        if belongs_to_user(self.ws, path):
-            return True
-        try:
-            with writing(self.ws):
-                fsync = self.ws.settings.fsync
-                has_changed = markdown.remove_page(path, NONE_LEFT, fsync=fsync, find_rest=find_rest)
-        except NoteChanged:
-            self._report("busy", path)
-            return False
-        if has_changed:
-            self._report("written" if path.exists() else "removed", path)
-        return True
+        fsync = self.ws.settings.fsync
+        return belongs_to_user(self.ws, path) or self._change(
+            path, lambda: markdown.remove_page(path, NONE_LEFT, fsync=fsync, find_rest=find_rest)
+        )
 
     def _write(self, path: Path, part: markdown.Part) -> bool:
         """Write a page; False when it has to be tried again."""
         if belongs_to_user(self.ws, path):
             self._report("linked" if markdown.is_symlink(path) else "left", path)
             return False
+        # A playbook handles lines typed between its marks itself.
+        is_ours = markdown.is_overview_line if isinstance(part, str) else None
+        fsync = self.ws.settings.fsync
+        return self._change(path, lambda: markdown.write_part(path, part, fsync=fsync, is_ours=is_ours))
+
+    def _change(self, path: Path, change: Callable[[], bool]) -> bool:
+        """Run a change of a page and report it; False when another program was saving the page."""
         try:
             with writing(self.ws):
-                # A playbook handles lines typed between its marks itself.
-                is_ours = markdown.is_overview_line if isinstance(part, str) else None
-                if markdown.write_part(path, part, fsync=self.ws.settings.fsync, is_ours=is_ours):
-                    self._report("written", path)
+                has_changed = change()
         except NoteChanged:
             self._report("busy", path)
             return False
+        if has_changed:
+            self._report("written" if path.exists() else "removed", path)
         return True
 
     def _report(self, outcome: str, path: Path) -> None:
@@ -176,7 +169,14 @@ def _render_home(ws: Workspace, projects: Sequence[_Project]) -> str:
     count = conflicts.count(ws)
     if count and ws.store.paths.conflicts.exists():
         parts.append(f"## Conflicts\n\n- {markdown.link('memem/Conflicts', f'{count} to resolve')}")
-    return "\n\n".join([*parts, *_waiting(ws), *_recent(ws)])
+    parts += _waiting(ws)
+    condition = "problem IS NULL AND status <> 'quarantined' ORDER BY changed DESC, id"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, limit=MAX_RECENT))
+    recent = [Entry(row.memory, row.path) for row in rows if row.memory]
+    if recent:
+        lines = [f"{_render_item(entry)} · {markdown.escape(entry.project)}" for entry in recent]
+        parts.append(_render_list("Recently changed", lines, len(lines)))
+    return "\n\n".join(parts)
 
 
 def _render_projects(ws: Workspace, projects: Sequence[_Project]) -> str:
@@ -199,9 +199,9 @@ def _link_playbook(ws: Workspace, project: _Project, label: str) -> Iterator[str
 
 
 def _waiting(ws: Workspace) -> Iterator[str]:
-    proposals = review.read_proposals(ws.store)
-    waiting = [(proposal.path, proposal.memory.title, review.reason_of(proposal)) for proposal in proposals]
-    quarantined = [(row.path, row.memory) for row in excluded.list_quarantined(ws) if row.memory]
+    proposals = ws.store.read_proposals()
+    waiting = [(proposal.path, proposal.memory.title, proposal.review_reason) for proposal in proposals]
+    quarantined = [(row.path, row.memory) for row in note_rows.list_quarantined(ws) if row.memory]
     waiting += [(path, memory.title, cleanse(memory).doubt) for path, memory in quarantined]
     lines = [
         f"- {markdown.link(Path(path).stem, clean_line(title))}: {markdown.escape(clean_line(reason))}"
@@ -212,17 +212,7 @@ def _waiting(ws: Workspace) -> Iterator[str]:
         yield _render_list("Waiting for review", lines, len(waiting), advice)
 
 
-def _recent(ws: Workspace) -> Iterator[str]:
-    condition = "problem IS NULL AND status <> 'quarantined' ORDER BY changed DESC, id"
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, limit=MAX_RECENT))
-    entries = [Entry(row.memory, row.path) for row in rows if row.memory]
-    if entries:
-        lines = [f"{_render_item(entry)} · {markdown.escape(entry.project)}" for entry in entries]
-        yield _render_list("Recently changed", lines, len(lines))
-
-
 def _render_project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -> str:
-    """Pinned memories, then by kind, latest change first; outdated and archived ones are folded."""
     now = ws.clock()
     entries = [Entry(row.memory, row.path) for row in rows if row.memory]
     current = [entry for entry in entries if is_in_force(entry.memory, now) and entry.memory.layer < 3]
@@ -237,19 +227,15 @@ def _render_project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -
         if members:
             parts.append(_render_list(heading, map(_render_item, members[:MAX_OF_KIND]), len(members)))
     paths = {entry.path for entry in current}
-    return "\n\n".join([*parts, *_fold([entry for entry in entries if entry.path not in paths])])
-
-
-def _fold(entries: Sequence[Entry]) -> Iterator[str]:
-    if not entries:
-        return
-    lines = [f"> [!note]- Outdated or archived ({len(entries)})"]
-    for entry in entries[:MAX_OF_KIND]:
-        reason = describe_status(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
-        lines.append(f"> {_render_item(entry)}" + (f" ({markdown.escape(reason)})" if reason else ""))
-    if len(entries) > MAX_OF_KIND:
-        lines.append(f"> {len(entries) - MAX_OF_KIND:,} more: {LIST_ALL}")
-    yield "\n".join(lines)
+    if folded := [entry for entry in entries if entry.path not in paths]:
+        lines = [f"> [!note]- Outdated or archived ({len(folded)})"]
+        for entry in folded[:MAX_OF_KIND]:
+            reason = describe_status(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
+            lines.append(f"> {_render_item(entry)}" + (f" ({markdown.escape(reason)})" if reason else ""))
+        if len(folded) > MAX_OF_KIND:
+            lines.append(f"> {len(folded) - MAX_OF_KIND:,} more: {LIST_ALL}")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
 def _render_item(entry: Entry) -> str:

@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 
-from memem.safety.patterns import Patterns
+from memem.core.data_files import Patterns
 
 _PATTERNS = Patterns(__file__, "folding.toml")
 
@@ -26,14 +26,12 @@ def fold(text: str) -> FoldedText | None:
     if not first_look.search(text) or not _PATTERNS["disguise"].search(text):
         return None
     unseen = _PATTERNS["unseen"]
-    seen = [(_plain(character), place) for place, character in enumerate(text) if not unseen.match(character)]
-    return FoldedText("".join(character for character, _ in seen), tuple(place for _, place in seen))
+    places = tuple(place for place, character in enumerate(text) if not unseen.match(character))
+    return FoldedText("".join(_plain(text[place]) for place in places), places)
 
 
 def _plain(character: str) -> str:
-    if character.isascii() or not _PATTERNS["styled"].match(character):
-        return character
-    plain = unicodedata.normalize("NFKC", character)
+    plain = unicodedata.normalize("NFKC", character) if _PATTERNS["styled"].match(character) else character
     return plain if len(plain) == 1 else character
 
 

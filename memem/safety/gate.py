@@ -59,7 +59,9 @@ def judge(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
     for name in _LISTS:
         items = getattr(memory, name) if name in fields else ()
         if len(items) > MAX_ITEMS or any(len(item) > MAX_ITEM for item in items):
-            raise InputError(f"Too many or too long {name}: use at most {MAX_ITEMS}, of {MAX_ITEM} characters each.")
+            raise InputError(
+                f"Too many {name}, or some are too long: use at most {MAX_ITEMS}, of up to {MAX_ITEM} characters each."
+            )
     verdict = cleanse(memory, fields)
     if "body" in fields:
         if not verdict.memory.body.strip():
@@ -94,7 +96,6 @@ def clean_text(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Clean any text, and make it one line."""
     return _Cleaner().clean_line(text)
 
 

@@ -1,8 +1,6 @@
 """Remove invisible tricks from text: controls, hidden characters, terminal sequences."""
 
-import re
-
-from memem.safety.patterns import Patterns
+from memem.core.data_files import Patterns
 
 _PATTERNS = Patterns(__file__, "invisible.toml")
 
@@ -12,17 +10,17 @@ def neutralise(text: str) -> tuple[str, int]:
     if not _PATTERNS["ascii_control" if text.isascii() else "suspect"].search(text):
         return text, 0
     text = _PATTERNS["carriage_return"].sub("\n", text)
-    text = _PATTERNS["surrogate_pair"].sub(_join_surrogates, text)
+    text = _PATTERNS["surrogate_pair"].sub(
+        lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
+    )
     text, sequences = _PATTERNS["ansi"].subn("", text)
     text, breaks = _PATTERNS["line_break"].subn("\n", text)
     text, surrogates = _PATTERNS["surrogate"].subn("\ufffd", text)
     placed = _without_misplaced(_PATTERNS["never_or_flag"].sub(lambda match: match["flag"] or "", text))
-    visible, blanks = _with_blank_braille_as_spaces(placed)
+    # Blank cells stay in a braille word or drawing; a run of nothing else is white space in disguise.
+    visible = _PATTERNS["braille"].sub(lambda run: run[0] if run[0].strip("\u2800") else " " * len(run[0]), placed)
+    blanks = placed.count("\u2800") - visible.count("\u2800")
     return visible, sequences + breaks + surrogates + len(text) - len(placed) + blanks
-
-
-def _join_surrogates(pair: re.Match[str]) -> str:
-    return pair.group().encode("utf-16-le", "surrogatepass").decode("utf-16-le")
 
 
 def _without_misplaced(text: str) -> str:
@@ -38,17 +36,3 @@ def _without_misplaced(text: str) -> str:
             previous = match.group()
             pieces.append(previous)
     return "".join([*pieces, text[position:]])
-
-
-def _with_blank_braille_as_spaces(text: str) -> tuple[str, int]:
-    """Blank cells stay in a braille word or drawing; a run of nothing else is white space in disguise."""
-    blanks = 0
-
-    def replace_blanks(run: re.Match[str]) -> str:
-        nonlocal blanks
-        if run.group().strip("\u2800"):
-            return run.group()
-        blanks += len(run.group())
-        return " " * len(run.group())
-
-    return _PATTERNS["braille"].sub(replace_blanks, text), blanks

@@ -26,19 +26,15 @@ def one_line(text: str, most: int = 200) -> str:
 
 def quote_block(text: str, most: int, indent: str = "   ") -> str:
     """Render a text as a block quotation of at most about `most` characters."""
-    cut = text if len(text) <= most else _at_a_word(text[:most]) + _CUT
-    lines = [_tame(line.rstrip()) for line in cut.splitlines()]
-    return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
+    if len(text) > most:
+        # The last word is probably cut; scripts without spaces are cut where they are.
+        *start, last = text[:most].rsplit(None, 1) or [""]
+        text = (start[0] if start and len(last) < 40 else text[:most]).rstrip() + _CUT
+    return "\n".join(f"{indent}> {_tame(line.rstrip())}".rstrip() for line in text.splitlines())
 
 
 def _tame(line: str) -> str:
     return _TAG.sub("&lt;", _UNSEEN.sub("", line))
-
-
-def _at_a_word(text: str) -> str:
-    """Drop the last, probably cut, word; scripts without spaces are cut where they are."""
-    kept = text.rsplit(None, 1)
-    return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
 
 
 def render_item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
@@ -57,40 +53,41 @@ def render_item(rank: int, entry: Entry, project: str, most: int, passage: str =
 
 
 def render_pinned(memory: Memory, most: int) -> str:
-    """Render a pinned memory of the Working part."""
     head = f"- Pinned · {one_line(memory.id8)} · **{escape_title(memory.title)}**"
     return _with_body(head, memory, quote_block(memory.body, most, indent="  "))
 
 
 def _with_body(head: str, memory: Memory, body: str) -> str:
-    """Add the body, unless it only repeats the title."""
     repeats = " ".join(memory.body.split()).rstrip(".。") == memory.title.rstrip(".。")
     return head if repeats or not body else f"{head}\n{body}"
 
 
 def escape_title(title: str) -> str:
-    """Render a title so that it cannot end its own emphasis."""
     return one_line(title).replace("*", "∗")
 
 
 def list_facts(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
-    """List the facts of the Working part that have a value."""
     facts = {"Project": project, "Branch": branch, "Task": task_mode, "Files": ", ".join(files)}
     return [render_fact(name, value) for name, value in facts.items() if value]
 
 
 def render_fact(name: str, value: str) -> str:
-    """Render a fact as a list item."""
     return f"- {name}: {one_line(value)}"
 
 
+def count_noun(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def join_words(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
 def render_slice(working_part: list[str], relevant_part: list[str]) -> str:
-    """Render a slice."""
     return render_page((WORKING, working_part), *([(RELEVANT, relevant_part)] if relevant_part else []))
 
 
 def render_page(*parts: tuple[str, list[str]]) -> str:
-    """Render headings with their items."""
     lines = [SLICE_HEADING]
     for heading, items in parts:
         lines += ["", heading, *items]

@@ -15,11 +15,11 @@ from memem.core.memory import GENERAL, ID8, MOST_HITS, Entry, Hit, Hits
 from memem.core.project import normalise
 from memem.search import meaning
 from memem.search.dates.query import parse_time
+from memem.search.fulltext import fold
 from memem.search.notes import NoteRow
 from memem.search.query import Scope, SearchMatches
 from memem.search.ranking import FUSED, KEYWORDS, Blend, Boosts, matches_path, rank
 from memem.search.refresh import fresh_rows, refresh_stale
-from memem.search.words import fold
 from memem.state import usefulness
 from memem.vault.opening import require_vault
 
@@ -50,10 +50,7 @@ def search(
     as_of: str | None = None,
     blend: Blend = FUSED,
 ) -> Hits:
-    """Find the best hits in all projects, preferring the current one, or in `project`, with `general` memories or not.
-
-    `as_of` (a date, a time or words such as "last march") searches what was held true then.
-    """
+    """Find the best hits in all projects, preferring the current one, or in `project` (and `general` memories)."""
     require_vault(ws)
     if not query.strip():
         raise InputError("The query is empty; say what to search for.")
@@ -71,7 +68,6 @@ def search(
 
 
 def parse_moment(ws: Workspace, text: str) -> float:
-    """Parse a date, a time or words; a day or another span means its end."""
     now, text = ws.clock(), text.strip()
     if dates.is_day(text):
         return (dates.end_of(text, now.tzinfo) or math.inf) - _BEFORE_MIDNIGHT
@@ -81,13 +77,12 @@ def parse_moment(ws: Workspace, text: str) -> float:
     day = (parse_time(text, now.date()) or parse_time(f"in {text}", now.date())).end if text else None
     if day is None:
         raise InputError(
-            f'{text[:40]!r} is not a date; use 2026-06-01, 2026-06-01T12:00, or words such as "last march".'
+            f'{text[:40]!r} is not a date; use 2026-06-01, 2026-06-01T12:00, or words such as "last March".'
         )
     return min(now.timestamp(), (dates.end_of(day.isoformat(), now.tzinfo) or math.inf) - _BEFORE_MIDNIGHT)
 
 
 def truncate_query(query: str) -> str:
-    """Cut a query to the part that is searched for, at the end of a word."""
     if len(query) <= MAX_QUERY_CHARS:
         return query
     start = query[:MAX_QUERY_CHARS]
@@ -95,12 +90,7 @@ def truncate_query(query: str) -> str:
     return whole if len(whole) > MAX_QUERY_CHARS // 2 else start  # one endless word, or a script without spaces
 
 
-def start_query_vector(ws: Workspace, query: str) -> None:
-    ws.encode_query(truncate_query(query))
-
-
 def get(ws: Workspace, identity: str) -> Entry:
-    """Read the one memory with this id, or with an id that starts so."""
     require_vault(ws)
     return _entries([locate(ws, identity)])[0]
 
@@ -130,16 +120,13 @@ def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
 
 
 def rank_candidates(ws: Workspace, prompt: str, project: str) -> list[Hit]:
-    """Rank the memories that a slice would choose from."""
-    return find(
-        ws, prompt, injection_scope(ws, project), MOST_HITS * 2, lambda results: rank(results, Boosts(project))
-    )[1]
+    scope = injection_scope(ws, project)
+    return find(ws, prompt, scope, MOST_HITS * 2, lambda results: rank(results, Boosts(project)))[1]
 
 
 def collect_boosts(
     ws: Workspace, results: SearchMatches, query: str, project: str, files: Sequence[str] | None = None
 ) -> Boosts:
-    """Collect the boosts of matches: project, files, the query's time, usefulness, links."""
     when = parse_time(query, ws.clock().date())
     named = extract_paths(query) if files is None else files
     ids = [match.memory.id for match in results.matches]
@@ -171,7 +158,6 @@ def injection_scope(ws: Workspace, project: str) -> Scope:
 
 
 def locate(ws: Workspace, identity: str) -> NoteRow:
-    """Find the fresh row of one memory by its id, the start of it, or a link to the note."""
     wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0].removesuffix(".md")
     if len(wanted) < MIN_ID_CHARS:
         raise InputError(f"{identity!r} is too short for an id: give at least {MIN_ID_CHARS} characters.")
@@ -188,7 +174,8 @@ def locate(ws: Workspace, identity: str) -> NoteRow:
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
     if len(rows) > 1:
         places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
-        subject = "Several files have" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
+        is_one_id = len({row.memory and row.memory.id for row in rows}) == 1
+        subject = "Several files have" if is_one_id else "Several memories match"
         raise Ambiguous(f"{subject} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
     return rows[0]
 
@@ -209,12 +196,9 @@ def find(
     limit: int,
     choose: Callable[[SearchMatches], list[Hit]],
     *,
-    max_terms: int | None = None,
+    max_terms: int | None = None,  # search for that many of the query's rarest words, without its meaning
 ) -> tuple[SearchMatches, list[Hit]]:
-    """Search and choose, again while a chosen note turns out to have changed, in the index or on disk.
-
-    `max_terms` searches for that many of the query's rarest words, without its meaning.
-    """
+    """Search and choose, again while a chosen note turns out to have changed, in the index or on disk."""
     query = truncate_query(query)
     for _ in range(MAX_ATTEMPTS):
         vector = None if max_terms else ws.encode_query(query)
@@ -240,7 +224,6 @@ def extract_paths(prompt: str) -> tuple[str, ...]:
 
 
 def relative_file(root: Path, path: Path) -> str:
-    """The path of an existing file relative to `root`; empty when it is missing or elsewhere."""
     inside = relative_path(root, path)
     try:
         return inside if inside and (root / inside).is_file() else ""

@@ -34,7 +34,6 @@ class MeaningMatches:
 def find_by_meaning(
     ws: Workspace, query: EncodedQuery | None, scope: Scope, limit: int, also: Collection[int]
 ) -> MeaningMatches:
-    """Find the closest notes in the scope, and the cosines of the rows in `also`."""
     if query is None:
         return MeaningMatches()
     seconds = ws.settings.query_seconds
@@ -69,13 +68,12 @@ def _encode_missing(ws: Workspace) -> str:
         is_started = encode_in_background(ws)
         total = ws.index.passages.count()
         if not has_enough_vectors(missing, total):
-            rest = "the rest is being computed" if is_started else "`memem index encode` computes the rest"
+            rest = "the rest are being computed" if is_started else "`memem index encode` computes the rest"
             return f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
     return ""
 
 
 def encode_in_background(ws: Workspace) -> bool:
-    """Start a process that encodes the rest, unless one is running; return False when that is impossible."""
     from memem.core.background import ENCODE
 
     return ws.settings.background and start_in_background(ws, ENCODE, ws.home.encode_log)

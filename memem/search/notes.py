@@ -13,14 +13,13 @@ from memem.core.dates import ALWAYS, Span
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.search import database
-from memem.search.database import guarded, translating_errors
+from memem.search.database import MIGRATIONS, guarded, translating_errors
 from memem.search.graph.edges import EdgeRows
 from memem.search.passages import PassageRows
-from memem.search.schema import MIGRATIONS
+from memem.search.query import NoteMatch, Scope, Term, is_mostly_ascii
 
 if TYPE_CHECKING:
-    from memem.search.fulltext import TextMatches
-    from memem.search.query import NoteMatch, Scope, Term
+    from memem.search.fulltext import FullText, TextMatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class NoteRow:
     review: str = ""  # of a note that reads like an instruction to the model: waiting, accepted or rejected
 
 
-MatchedNote = tuple[str, Stamp, Memory, "tuple[Term, ...]"]  # path, stamp, memory, and the query's terms in it
+MatchedNote = tuple[str, Stamp, Memory, tuple[Term, ...]]  # path, stamp, memory, and the query's terms in it
 _FIELDS = tuple(field.name for field in fields(Memory))
 _SPANS = ("valid_from", "valid_to", "since", "until")
 _COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, {', '.join(_SPANS)}"
@@ -55,11 +54,16 @@ class NoteIndex:
         self.edges = EdgeRows(path, self._connection)
         self._file = files.identity(path)
 
+    @property
+    def _text(self) -> "FullText":
+        from memem.search import fulltext  # not needed at session start
+
+        return fulltext.NOTES
+
     def close(self) -> None:
         self._connection.close()
 
     def is_current(self) -> bool:
-        """Tell whether the file at the path is still the one that was opened, not one from a rebuild."""
         return self._file == files.identity(self.path)
 
     @guarded
@@ -106,26 +110,18 @@ class NoteIndex:
 
     @guarded
     def restamp(self, rows: Sequence[NoteRow]) -> None:
-        if not rows:
-            return
-        with sqlite.transaction(self._connection):
-            self._connection.executemany(
-                "UPDATE notes SET mtime = ?, ctime = ?, size = ? WHERE path = ?",
-                [(*row.stamp, row.path) for row in rows],
-            )
+        if rows:
+            statement = "UPDATE notes SET mtime = ?, ctime = ?, size = ? WHERE path = ?"
+            with sqlite.transaction(self._connection):
+                self._connection.executemany(statement, [(*row.stamp, row.path) for row in rows])
 
     @guarded
     def count(self) -> int:
-        """Count the notes that can be found."""
-        from memem.search import fulltext
-
-        return fulltext.count(self._connection)
+        return self._text.count(self._connection)
 
     @guarded
     def count_unreadable_scripts(self) -> int:
         """Count the memories that an encoder for Latin letters does not read."""
-        from memem.search.query import is_mostly_ascii
-
         # Only texts that are not ASCII are looked into: most vaults have few.
         query = """SELECT json_extract(memory, '$.body') FROM memories JOIN notes USING (row)
             WHERE length(CAST(memory AS BLOB)) > length(memory) AND status <> 'quarantined'"""
@@ -150,7 +146,6 @@ class NoteIndex:
         return self._connection.execute(query, (now,)).fetchall()
 
     def by_id(self, prefix: str) -> list[NoteRow]:
-        """Find rows by the start of their id; an exact id wins over longer ones."""
         exact = self.rows("id = ? ORDER BY path", (prefix,))
         return exact or self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
 
@@ -164,8 +159,7 @@ class NoteIndex:
     def by_path(self, path: str) -> NoteRow | None:
         return next(iter(self.rows("path = ?", (path,))), None)
 
-    def by_path_pattern(self, file: str, scope: "Scope") -> list[NoteRow]:
-        """Find rows whose `paths` match a file, the last changed first."""
+    def by_path_pattern(self, file: str, scope: Scope) -> list[NoteRow]:
         conditions, values = database.scope_conditions(scope)
         pattern = "? = value OR ? GLOB replace(value, '[!', '[^')"
         where = f"EXISTS (SELECT 1 FROM json_each(memory, '$.paths') WHERE {pattern}){conditions}"  # noqa: S608 - fixed
@@ -176,28 +170,24 @@ class NoteIndex:
         return [row.memory for row in self.rows(f"row IN ({pending}) ORDER BY row", limit=limit) if row.memory]
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read one state of the index within the block, whatever others write."""
-        return sqlite.snapshot(self._connection)
+        return sqlite.transaction(self._connection, writes=False)
 
     @guarded
-    def search_words(self, query: str, scope: "Scope", limit: int, max_terms: int | None = None) -> "TextMatches":
-        """Find the best rows for any of the query's words, or for its `max_terms` rarest ones."""
-        from memem.search.fulltext import NOTES, RowFilter
+    def search_words(self, query: str, scope: Scope, limit: int, max_terms: int | None = None) -> "TextMatches":
+        from memem.search.fulltext import RowFilter
 
         conditions, values = database.scope_conditions(scope)
         join = "JOIN notes ON notes.row = words.rowid" if conditions else ""
         with self.snapshot():
-            return NOTES.search(self._connection, query, limit, RowFilter(join, conditions, values), max_terms)
+            return self._text.search(self._connection, query, limit, RowFilter(join, conditions, values), max_terms)
 
     @guarded
-    def read_matched(self, rows: Sequence[int], by_words: "TextMatches", scope: "Scope") -> dict[int, MatchedNote]:
+    def read_matched(self, rows: Sequence[int], by_words: "TextMatches", scope: Scope) -> dict[int, MatchedNote]:
         """Read those of the rows that are in the scope. A changed note has another row, so an old row is missing."""
-        from memem.search import fulltext
-
         conditions, values = database.scope_conditions(scope)
         notes: dict[int, MatchedNote] = {}
         with self.snapshot():
-            terms = fulltext.matched_terms(self._connection, rows, by_words.terms)
+            terms = self._text.matched_terms(self._connection, rows, by_words.terms)
             for marks, some in sqlite.split_values(rows):
                 query = f"""SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row)
                     WHERE row IN ({marks}){conditions}"""  # noqa: S608 - bound
@@ -207,15 +197,11 @@ class NoteIndex:
 
     @guarded
     def combine_matches(
-        self, by_words: "TextMatches", cosines: Mapping[int, float], scope: "Scope", matched: Mapping[int, MatchedNote]
-    ) -> "list[NoteMatch]":
-        """Combine the matches by words and by meaning, each with both scores; `matched` are those by words."""
-        from memem.search import fulltext
-        from memem.search.query import NoteMatch
-
+        self, by_words: "TextMatches", cosines: Mapping[int, float], scope: Scope, matched: Mapping[int, MatchedNote]
+    ) -> list[NoteMatch]:
         with self.snapshot():
             by_meaning = [row for row in cosines if row not in by_words.scores]
-            bm25 = fulltext.NOTES.score_rows(self._connection, by_words.terms, by_meaning)
+            bm25 = self._text.score_rows(self._connection, by_words.terms, by_meaning)
             scores = dict.fromkeys(by_meaning, 0.0) | by_words.scores | bm25
             notes = {**matched, **self.read_matched(by_meaning, by_words, scope)}
         return [
@@ -225,30 +211,23 @@ class NoteIndex:
 
     @translating_errors
     def check(self) -> None:
-        """Raise when the file is damaged, or when the words do not belong to the notes."""
-        from memem.search import fulltext
-
         database.check_integrity(self._connection)
         rows = "SELECT row FROM memories JOIN notes USING (row) WHERE status <> 'quarantined'"
-        fulltext.check_words(self._connection, rows)
+        self._text.check_words(self._connection, rows)
 
     def _remove(self, path: str) -> str:
-        from memem.search import fulltext
-
         query = "SELECT row, ifnull(id, '') FROM notes WHERE path = ?"
         indexed = self._connection.execute(query, (path,)).fetchone()
         if indexed is None:
             return ""
         row, identity = indexed
-        fulltext.remove(self._connection, row)
+        self._text.remove(self._connection, row)
         self.passages.remove(row)
         self._connection.execute("DELETE FROM memories WHERE row = ?", (row,))
         self._connection.execute("DELETE FROM notes WHERE row = ?", (row,))
         return str(identity)
 
     def _insert(self, row: NoteRow) -> None:
-        from memem.search.fulltext import NOTES
-
         memory = row.memory
         columns: dict[str, Any] = dict(zip(("mtime", "ctime", "size"), row.stamp, strict=True))
         columns |= {"path": row.path, "digest": row.digest}
@@ -266,7 +245,7 @@ class NoteIndex:
         self._connection.execute("INSERT INTO memories VALUES (?, ?)", (number, text))
         if memory.status != "quarantined":  # a quarantined note can be read by its id, never found
             keys = " ".join((*memory.keys, *memory.tags, *memory.paths, memory.project))
-            NOTES.insert(self._connection, number, (memory.title, keys, memory.body))
+            self._text.insert(self._connection, number, (memory.title, keys, memory.body))
             self.passages.insert(number, memory)
 
 

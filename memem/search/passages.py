@@ -18,7 +18,6 @@ _MARKS = re.compile(r"[!-@\[-`{-~]")
 
 
 def split_passages(memory: Memory) -> list[str]:
-    """Split a memory into texts, in order, each starting with its title."""
     title = " ".join(memory.title.split())
     texts = [text if text.startswith(title) else f"{title}\n{text}" for text in _join_short(_split(memory.body))]
     return list(dict.fromkeys(texts)) or [title]
@@ -57,12 +56,6 @@ def _estimate_tokens(text: str) -> float:
     """Count four letters as a token, or each digit and mark if these are more, and each non-ASCII character."""
     plain = len(text.encode("ascii", "ignore"))
     return max(plain / 4, len(_MARKS.findall(text))) + len(text) - plain
-
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("CREATE TABLE passages (key BLOB, row INTEGER, PRIMARY KEY (key, row)) WITHOUT ROWID")
-    connection.execute("CREATE INDEX passages_by_row ON passages (row)")
-    connection.execute("CREATE TABLE pending (key BLOB PRIMARY KEY, looked_up INTEGER DEFAULT 0) WITHOUT ROWID")
 
 
 class PassageRows:

@@ -30,7 +30,6 @@ def conventions(ws: Workspace, project: str) -> list[Entry]:
 
 
 def count_in_force(ws: Workspace, project: str) -> int:
-    """Count the memories of a project that may be shown unasked."""
     conditions, values = in_force(ws, project)
     return ws.index.count_where(f"1{conditions}", values)
 

@@ -37,8 +37,6 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class NoteMatch:
-    """A note that may answer, with its raw BM25 and the cosine of its best passage: higher is better."""
-
     path: str
     stamp: Stamp
     memory: Memory
@@ -49,8 +47,6 @@ class NoteMatch:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatches:
-    """The matches of a query."""
-
     matches: tuple[NoteMatch, ...]
     frequencies: dict[Term, int]  # in how many of the notes each term of the query occurs
     notes: int
@@ -83,7 +79,6 @@ class SearchMatches:
 
     @property
     def names_unknown(self) -> bool:
-        """Whether the query has an identifier that occurs in no note."""
         return any(term.literal and not count for term, count in self.frequencies.items())
 
     def weight(self, term: Term) -> float:
@@ -94,5 +89,4 @@ class SearchMatches:
 
 
 def is_mostly_ascii(text: str) -> bool:
-    """Tell whether an encoder for Latin letters reads a text."""
     return 2 * len(text.encode("ascii", "ignore")) >= len(text)

@@ -1,8 +1,8 @@
 """Rank matches by relevance and bounded boosts; `python -m bench ranking` varies each number of a blend."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from memem.core.memory import Hit, Memory, id8_of
@@ -53,57 +53,50 @@ KEYWORDS = Blend(meaning=0.0, meaning_with_literal=0.0, meaning_guessed=0.0, lea
 COSINE = Blend(meaning=1.0, meaning_with_literal=1.0, meaning_guessed=1.0, length=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    match: NoteMatch
-    understood: bool  # the encoder reads the note and the query
-    coverage: float  # the share of the query's weight that the note contains
-
-    def is_close(self, *, understood: bool) -> bool:
-        return understood and self.match.cosine is not None and self.match.cosine >= CHANCE
-
-    def answers(self, blend: Blend) -> bool:
-        """Tell whether it is a match by what the blend looks at."""
-        by_words = bool(self.match.terms) or self.match.cosine is None
-        by_meaning = self.is_close(understood=self.understood or blend == COSINE)
-        return (by_words and blend != COSINE) or (by_meaning and blend != KEYWORDS)
-
-
 def rank(results: SearchMatches, boosts: Boosts = NO_BOOSTS, blend: Blend = FUSED) -> list[Hit]:
     """Rank the matches, best first; ties are broken by id and path, so that the order is stable."""
-    weights = {term: results.weight(term) for term in results.frequencies}
-    total = results.total_weight
-    candidates = [
-        _Scored(match, understood, sum(map(weights.__getitem__, match.terms)) / total if total else 0.0)
-        for match, understood in zip(results.matches, results.encoder_reads(), strict=True)
-    ]
-    relevance = zip(_relevance(results, candidates, blend), candidates, strict=True)
-    answers = [(score, candidate) for score, candidate in relevance if candidate.answers(blend)]
-    memories = [candidate.match.memory for _, candidate in answers]
-    scores = apply_boosts([score for score, _ in answers], memories, boosts)
-    hits = [_hit(candidate, results, score) for score, (_, candidate) in zip(scores, answers, strict=True)]
+    hits = list(_find_hits(results, blend))
+    scores = apply_boosts([hit.score for hit in hits], [hit.memory for hit in hits], boosts)
     ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].memory.id, pair[1].path))
-    return [hit for _, hit in ordered]
+    return [replace(hit, score=round(score, 4)) for score, hit in ordered]
 
 
-def _relevance(results: SearchMatches, candidates: Sequence[_Scored], blend: Blend) -> list[float]:
-    """Blend cosine and BM25, each relative to the best of this query; words alone count without a vector."""
+def _find_hits(results: SearchMatches, blend: Blend) -> Iterator[Hit]:
+    """Score by cosine and BM25, each relative to the best of this query; words alone count without a vector."""
     literal = any(term.literal for term in results.frequencies)
     share = blend.meaning_with_literal if literal else blend.meaning
     names = {term for term, frequency in results.frequencies.items() if is_name(term, frequency)}
-    cosines = [_cosine(candidate.match, blend) for candidate in candidates]
-    closest = max(cosines, default=0.0)
-    values = []
-    for candidate, cosine, words in zip(candidates, cosines, _word_scores(results, names), strict=True):
-        if candidate.match.cosine is None:
-            values.append(words)
+    weights = {term: results.weight(term) for term in results.frequencies}
+    total = results.total_weight
+    closest = max((_cosine(match, blend) for match in results.matches), default=0.0)
+    for match, understood, words in zip(
+        results.matches, results.encoder_reads(), _word_scores(results, names), strict=True
+    ):
+        by_words = bool(match.terms) or match.cosine is None
+        is_close = match.cosine is not None and match.cosine >= CHANCE
+        by_meaning = is_close and (understood or blend == COSINE)
+        if not ((by_words and blend != COSINE) or (by_meaning and blend != KEYWORDS)):
             continue
-        covers_little = candidate.coverage < blend.least_coverage and candidate.understood
-        by_chance = covers_little and names.isdisjoint(candidate.match.terms)
-        part = share if candidate.understood else blend.meaning_guessed
-        meaning = cosine / closest if closest > 0 else 0.0
-        values.append(part * meaning + (1 - part) * (0.0 if by_chance else words))
-    return values
+        coverage = sum(map(weights.__getitem__, match.terms)) / total if total else 0.0
+        relevance = words
+        if match.cosine is not None:
+            by_chance = understood and coverage < blend.least_coverage and names.isdisjoint(match.terms)
+            part = share if understood else blend.meaning_guessed
+            meaning = _cosine(match, blend) / closest if closest > 0 else 0.0
+            relevance = part * meaning + (1 - part) * (0.0 if by_chance else words)
+        yield Hit(
+            memory=match.memory,
+            path=match.path,
+            score=relevance,
+            source=("both" if understood and is_close else "keyword") if by_words else "cosine",
+            cosine=None if match.cosine is None else round(match.cosine, 4),
+            understood=understood,
+            terms=tuple(term.text for term in match.terms),
+            coverage=round(coverage, 4),
+            literal=any(term.literal for term in match.terms),
+            named=not names.isdisjoint(match.terms),
+            degraded=results.degraded,
+        )
 
 
 def _cosine(match: NoteMatch, blend: Blend) -> float:
@@ -119,24 +112,6 @@ def _word_scores(results: SearchMatches, names: set[Term]) -> list[float]:
     if best <= 0:
         return [float(bool(match.terms)) for match in results.matches]
     return [1.0 if names and names <= set(match.terms) else match.bm25 / best for match in results.matches]
-
-
-def _hit(candidate: _Scored, results: SearchMatches, score: float) -> Hit:
-    match = candidate.match
-    by_words = match.terms or match.cosine is None
-    return Hit(
-        memory=match.memory,
-        path=match.path,
-        score=round(score, 4),
-        source=("both" if candidate.is_close(understood=candidate.understood) else "keyword") if by_words else "cosine",
-        cosine=None if match.cosine is None else round(match.cosine, 4),
-        understood=candidate.understood,
-        terms=tuple(term.text for term in match.terms),
-        coverage=round(candidate.coverage, 4),
-        literal=any(term.literal for term in match.terms),
-        named=any(is_name(term, results.frequencies[term]) for term in match.terms),
-        degraded=results.degraded,
-    )
 
 
 def apply_boosts(scores: Sequence[float], memories: Sequence[Memory], boosts: Boosts) -> list[float]:

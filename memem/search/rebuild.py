@@ -38,13 +38,17 @@ def rebuild(ws: Workspace) -> Refreshed:
             if folder.is_file():
                 files.remove_quietly(folder)
         _discard(ws, ws.index_file.parent)
-        _discard_damaged_vectors(ws)
+        if ws.settings.encoder != "none":
+            with suppress(ModelError):  # without a model the vectors are of no use now, but may be again
+                try:
+                    ws.vectors().check()
+                except IndexUnusable:
+                    ws.close()
+                    _discard(ws, ws.vectors_folder())
         remove_leftovers(ws)
-        for path in (path for pattern in LEFT_IN_CACHE for path in ws.home.cache.glob(pattern)):
+        stray = [path for path in _list(ws.home.indexes) if not path.is_dir()]  # earlier: one index for all vaults
+        for path in (*stray, *(path for pattern in LEFT_IN_CACHE for path in ws.home.cache.glob(pattern))):
             _remove(path)
-        for path in _list(ws.home.indexes):
-            if not path.is_dir():
-                _remove(path)  # an earlier version had one index for all vaults
         return refresh(ws)
 
 
@@ -64,7 +68,6 @@ def drop_unused(ws: Workspace) -> None:
 
 
 def _used_vectors(ws: Workspace) -> set[str] | None:
-    """The folders of vectors that vaults use; None while a vault is not completely encoded."""
     used = set()
     for path in ws.home.indexes.glob("*/index.db"):
         times = path.parent.stat()
@@ -86,17 +89,6 @@ def leftovers(ws: Workspace) -> list[Path]:
 def remove_leftovers(ws: Workspace) -> None:
     for leftover in leftovers(ws):
         files.remove_quietly(leftover)
-
-
-def _discard_damaged_vectors(ws: Workspace) -> None:
-    if ws.settings.encoder == "none":
-        return
-    with suppress(ModelError):  # without a model they are of no use now, but may be again
-        try:
-            ws.vectors().check()
-        except IndexUnusable:
-            ws.close()
-            _discard(ws, ws.vectors_folder())
 
 
 def _discard(ws: Workspace, path: Path) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from memem.core import dates
-from memem.core.errors import IndexDamaged, NoteChanged, NoteError, NoteUnreadable
+from memem.core.errors import IndexDamaged
 from memem.core.files import Stamp
-from memem.core.memory import QUARANTINED, Entry, Memory, fingerprint
+from memem.core.memory import Entry, Memory, fingerprint
 from memem.search.notes import NoteRow
 from memem.vault import verdicts
 from memem.vault.opening import require_vault
-from memem.vault.store import MAX_NOTE_BYTES
 
 if TYPE_CHECKING:
     from memem.vault.note import Note
@@ -25,19 +24,17 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-RACY_SECONDS = 0.1  # a file changed this recently may change again within one tick of its time stamp
 DERIVATION = 5  # raised when gate, words, passages or validity derive something else from a note: forces a rebuild
 BATCH = 500
 MAX_INLINE_NOTES = 300  # as many notes as a prompt has time to read
 RETRY_SECONDS = 60  # a background run without a sign of life for this long has ended
 RESCAN_SECONDS = 2.0
+MAX_SCAN_SECONDS = 30  # a slower scan of a child process is given up and done by its parent
 RESCAN_SHARE = 20  # a long-lived process spends at most a twentieth of its time on scans
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The counts of a scan: notes read again, notes gone, and files seen."""
-
     changed: int
     gone: int
     files: int
@@ -53,7 +50,6 @@ def retry_when_damaged(ws: Workspace, work: Callable[[], R]) -> R:
 
 
 def refresh(ws: Workspace) -> Refreshed:
-    """Scan the vault and read the notes that changed since the last scan."""
     return retry_when_damaged(ws, lambda: _refresh(ws))
 
 
@@ -66,9 +62,9 @@ def _refresh(ws: Workspace) -> Refreshed:
     if is_new:
         index.reset_for(origin)
     if index.meta(verdicts.VERDICTS_META) != verdicts.verdicts_stamp(ws.store.paths):
-        from memem.search import excluded
+        from memem.search import note_rows
 
-        excluded.apply_verdicts(ws)
+        note_rows.apply_verdicts(ws)
     missing = index.stamps()
     changed = seen = 0
     batch: list[NoteRow] = []
@@ -114,8 +110,49 @@ def _lift_for_arrivals(ws: Workspace, arriving: list[NoteRow], *, is_new: bool) 
         vanished.lift_for_arrivals(ws, arriving, is_new=is_new)
 
 
+def refresher(ws: Workspace) -> Callable[[], object]:
+    """Return a function that refreshes the index. The caller must have one thread and no index open."""
+    # The child's exit code says whether anything changed. A thread would only take turns with the import of numpy.
+    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
+        return lambda: refresh(ws)
+    try:
+        child = os.fork()
+    except OSError:  # no more processes, no more memory
+        return lambda: refresh(ws)
+    if not child:
+        import signal
+
+        code = 1
+        try:
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(null, stream)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(MAX_SCAN_SECONDS)
+            code = 0 if _is_unchanged(ws) else 1
+        finally:
+            os._exit(code)  # at once: open files belong to the parent
+
+    def finish() -> None:
+        try:
+            unchanged = os.waitpid(child, 0)[1] == 0
+        except ChildProcessError:  # SIGCHLD is ignored, so the exit code is lost
+            unchanged = False
+        if not unchanged:
+            refresh(ws)
+
+    return finish
+
+
+def _is_unchanged(ws: Workspace) -> bool:
+    stamp = verdicts.verdicts_stamp(ws.store.paths)
+    if not is_filled(ws, require_vault(ws)) or ws.index.meta(verdicts.VERDICTS_META) != stamp:
+        return False
+    indexed = {path: stamp for path, (stamp, _) in ws.index.stamps().items()}
+    return indexed == dict(ws.store.scan())
+
+
 def refresh_if_due(ws: Workspace) -> None:
-    """Refresh, unless a long-lived process did so a moment ago."""
     before = ws.ticks()
     if before < ws.next_scan:
         return
@@ -125,7 +162,6 @@ def refresh_if_due(ws: Workspace) -> None:
 
 
 def ensure_filled(ws: Workspace, vault_id: str) -> None:
-    """Make sure that the index on disk is filled from this vault, under these rules."""
     ws.follow_index()
     if not retry_when_damaged(ws, lambda: is_filled(ws, vault_id)):
         refresh(ws)
@@ -166,7 +202,16 @@ def is_filled(ws: Workspace, vault_id: str) -> bool:
     return ws.index.meta("built_for") == _origin(ws, vault_id)
 
 
-def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp]]) -> bool:
+def read_row(ws: Workspace, path: str, stamp: Stamp) -> NoteRow | None:
+    """Read a note for the index; None for a file that is not a memory, or is left out."""
+    if not ws.store.is_memory(path):
+        return None
+    from memem.search import note_rows  # the gate takes 20 ms; it is not needed while every note is unchanged
+
+    return note_rows.read_row(ws, path, stamp)
+
+
+def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp | None]]) -> bool:
     """Read the given notes again whose stamp changed; return whether any of them has other content now."""
     changed = gone = False
     for path, before in paths_and_stamps:
@@ -196,7 +241,9 @@ def index_note(ws: Workspace, note: Note) -> None:
     stamp = ws.store.stamp(note.path)
     if stamp is None:
         return
-    row = _row(ws, note, stamp)
+    from memem.search import note_rows
+
+    row = note_rows.make_row(ws, note, stamp)
     ws.index.update([row])
     if row.memory:
         from memem.search.graph import build
@@ -211,68 +258,6 @@ def index_note(ws: Workspace, note: Note) -> None:
 def reserve_row(ws: Workspace, path: str, memory: Memory) -> None:
     """Add a row before its note exists, with a stamp that never matches: a retried save finds it after a crash."""
     ws.index.update([NoteRow(path, (0, 0, -1), "", memory, fingerprint(memory.body))])
-
-
-def read_row(ws: Workspace, path: str, stamp: Stamp) -> NoteRow | None:
-    """Read a note for the index; None for a file that is not a memory, or is left out."""
-    strict = ws.settings.frontmatter_strict
-    if not ws.store.is_memory(path):
-        return None
-    from memem.search import excluded  # not needed by a query that finds every note unchanged
-
-    never_matches = (*stamp[:2], -1)  # read again by every scan
-    try:
-        note = ws.store.read(path)
-        problem = excluded.describe_copy_problem(ws, note)
-        if problem:
-            return NoteRow(path, never_matches, f"{excluded.COPY_MARK}{note.digest} {problem}", None, problem=problem)
-        row = _row(ws, note, stamp)
-        return replace(row, stamp=never_matches) if excluded.may_be_copy(ws, path) else row
-    except NoteChanged:
-        return None  # deleted since the scan
-    except NoteError as error:
-        data = ws.store.current_bytes(path, MAX_NOTE_BYTES) or b""
-        problem = excluded.MERGE_CONFLICT if excluded.has_merge_conflict(data) else str(error)
-        if strict == "raise":
-            raise NoteUnreadable(
-                f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
-                "MEMEM_FRONTMATTER_STRICT=quarantine."
-            ) from None
-        # An error of the disk or system passes and leaves the file as it is, so the note is read again by every scan.
-        stored = _settled(ws, stamp) if isinstance(error, NoteUnreadable) else never_matches
-        return None if strict == "skip" else NoteRow(path, stored, "", None, problem=problem)
-
-
-def _row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
-    from memem.safety.gate import cleanse  # neither is needed by a query that finds every note unchanged
-    from memem.state import note_records
-
-    verdict, zone = cleanse(note.memory), ws.clock().tzinfo
-    memory = verdict.memory
-    review = verdicts.verdict_on(ws.store.paths, memory) if verdict.doubt else ""
-    statement, changed = fingerprint(memory.body), _changed(note, stamp)
-    memory, since = note_records.apply_stale(ws.home.stale_file, memory, statement)
-    held = dates.get_valid_span(memory, zone, dates.begin_of(since, zone) or changed)
-    spans = dates.get_stated_span(memory, zone), held
-    if review not in ("", verdicts.ACCEPTED):  # a person decides before it is shown
-        memory = replace(memory, status=QUARANTINED)
-    return NoteRow(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)
-
-
-def _changed(note: Note, stamp: Stamp) -> float:
-    """When the note last changed: by its properties, or by its file if a person has edited it."""
-    try:
-        stated = datetime.fromisoformat(note.memory.updated or note.memory.created).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return stamp[0] / 1e9
-    return max(stated, stamp[0] / 1e9) if note.touched_by_hand else stated
-
-
-def _settled(ws: Workspace, stamp: Stamp) -> Stamp:
-    """The stamp to store: one that never matches for a file that may change again within the same tick."""
-    mtime, ctime, size = stamp
-    age = ws.clock().timestamp() - max(mtime, ctime) / 1e9
-    return (mtime, ctime, size if abs(age) > RACY_SECONDS else -1)
 
 
 def _origin(ws: Workspace, vault_id: str) -> str:

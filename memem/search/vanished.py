@@ -1,7 +1,4 @@
-"""Notes that vanished without memem: a person may have deleted them, or a disk, a sync or a move of the vault did.
-
-They count as forgotten when few vanished, the vault is there, and they stayed away or are in Obsidian's trash.
-"""
+"""Notes that vanished without memem. They count as forgotten if few vanished and they stay away or are in the trash."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from memem.search.notes import NoteRow
 from memem.state import note_records, usefulness
 from memem.state.note_records import VanishedNote, VanishedNotes
 from memem.vault import forgotten as vault_forgotten
-from memem.vault.fingerprints import Hasher
+from memem.vault.forgotten import Hasher
 from memem.vault.opening import require_vault
 from memem.vault.tombstones import SALT_BYTES, TombstoneIndex, index_tombstones, name_of
 
@@ -36,15 +33,12 @@ CLAIMED = (0, 0, -1)  # the stamp of a row whose note is still being written
 
 @dataclass(frozen=True, slots=True)
 class MissingNote:
-    """A missing note, where it was, and when it was missed."""
-
     id: str
     path: str
     time: str
 
 
 def missing_tombstones(ws: Workspace) -> TombstoneIndex:
-    """Index the missing notes as if they were forgotten already."""
     if not ws.home.vanished_file.exists():
         return TombstoneIndex()
     missing = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
@@ -63,7 +57,7 @@ def record_missing(ws: Workspace, vault_id: str, lost: Collection[str], arriving
     gone = _find_gone(ws, lost, arriving)
     if not gone:
         return
-    salts = _tombstones(ws).salts
+    salts = load_tombstones(ws).salts
     with _changing(ws, vault_id) as missing:
         salt = next(iter((*salts.values(), *missing.salts.values(), os.urandom(SALT_BYTES))))
         hasher, now = Hasher(name_of(salt), salt), iso(ws.clock())
@@ -78,9 +72,8 @@ def record_missing(ws: Workspace, vault_id: str, lost: Collection[str], arriving
 
 
 def _find_gone(ws: Workspace, lost: Collection[str], arriving: Sequence[NoteRow]) -> list[NoteRow]:
-    """Find rows whose note is nowhere: neither renamed, nor present under the same id or with the same statement."""
     here = {row.memory.id for row in arriving if row.memory} | {row.fingerprint for row in arriving}
-    removed, forgotten = _removed_by_memem(ws), _tombstones(ws)
+    removed, forgotten = _removed_by_memem(ws), load_tombstones(ws)
     gone = []
     for path in lost:
         row = ws.index.by_path(path)
@@ -98,7 +91,7 @@ def _find_gone(ws: Workspace, lost: Collection[str], arriving: Sequence[NoteRow]
     return gone
 
 
-def _tombstones(ws: Workspace) -> TombstoneIndex:
+def load_tombstones(ws: Workspace) -> TombstoneIndex:
     """Load the tombstones; none if they cannot be read, since a reader is not stopped by that."""
     with suppress(VaultError):
         return ws.tombstones.load()
@@ -106,7 +99,6 @@ def _tombstones(ws: Workspace) -> TombstoneIndex:
 
 
 def _removed_by_memem(ws: Workspace) -> set[str]:
-    """The ids of notes that memem has just removed; their rows may still exist."""
     since, last = ws.clock() - AWAY, dict[str, str]()
     for event in ws.events.read_backwards():
         at = moment(event.time)
@@ -118,7 +110,7 @@ def _removed_by_memem(ws: Workspace) -> set[str]:
 
 def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, is_new: bool) -> None:
     """Lift the tombstones of notes that are back, or that a person has written again, before their rows are added."""
-    forgotten, missing = _tombstones(ws), missing_tombstones(ws)
+    forgotten, missing = load_tombstones(ws), missing_tombstones(ws)
     if not forgotten and not forgotten.removed and not missing:
         return
     lifted: list[Tombstone | Removal] = []
@@ -137,8 +129,7 @@ def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, is_new: boo
 
 
 def lift_removals(ws: Workspace, identity: str) -> None:
-    """Record that a note which an undo removed is back."""
-    _lift(ws, vault_forgotten.find_removals(_tombstones(ws), identity))
+    _lift(ws, vault_forgotten.find_removals(load_tombstones(ws), identity))
 
 
 def _lift(ws: Workspace, stones: Sequence[Tombstone | Removal]) -> None:
@@ -150,7 +141,7 @@ def _lift(ws: Workspace, stones: Sequence[Tombstone | Removal]) -> None:
 def settle_missing(ws: Workspace, vault_id: str) -> None:
     """After a scan: drop the records of notes that are back, and write tombstones of those plainly deleted."""
     with _changing(ws, vault_id) as missing:
-        forgotten = _tombstones(ws)
+        forgotten = load_tombstones(ws)
         missing.notes[:] = [
             note
             for note in missing.notes
@@ -162,7 +153,6 @@ def settle_missing(ws: Workspace, vault_id: str) -> None:
 
 
 def list_undecided(ws: Workspace) -> list[MissingNote]:
-    """List missing notes that do not count as deleted unless a person says so."""
     if not ws.home.vanished_file.exists():
         return []
     missing = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
@@ -171,7 +161,6 @@ def list_undecided(ws: Workspace) -> list[MissingNote]:
 
 
 def confirm_deleted(ws: Workspace, on_confirmed: Callable[[VanishedNote], None] = lambda _: None) -> list[MissingNote]:
-    """Record that a person deleted the missing notes on purpose, and return them."""
     with _changing(ws, require_vault(ws)) as missing:
         deleted = [note for note in missing.notes if not _is_indexed(ws, note.id)]
         missing.notes[:] = deleted

@@ -1,7 +1,4 @@
-"""The vectors of passages: float32 rows in a memory-mapped file, and a small database that says whose they are.
-
-Rows count once the database commits them: the next writer overwrites those that a crash left behind.
-"""
+"""The vectors of passages: float32 rows in a memory-mapped file, valid once a small database says whose they are."""
 
 import mmap
 import os
@@ -54,7 +51,6 @@ class View:
         return self._pairs("slot", slots)
 
     def slots(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Find the slots of the passages that have a vector."""
         return self._pairs("key", keys)
 
     def _pairs(self, column: str, values: Sequence[int] | Sequence[bytes]) -> dict[bytes, int]:
@@ -66,13 +62,12 @@ class View:
 
 
 class VectorStore:
-    """The vectors of one model, in a folder of their own."""
-
     def __init__(self, folder: Path, identity: str, dimensions: int, *, fsync: bool) -> None:
         self.folder = folder
         self.path = folder / "vectors.db"
         self.dimensions = dimensions
         self._fsync = fsync
+        self._row_bytes = dimensions * DTYPE.itemsize
         self._connection = database.connect(self.path, MIGRATIONS)
         self._opened = files.identity(self.path)
         self._mapped: tuple[str, Vectors] = ("", np.empty((0, dimensions), DTYPE))
@@ -87,7 +82,6 @@ class VectorStore:
         self._mapped = ("", np.empty((0, self.dimensions), DTYPE))
 
     def is_current(self) -> bool:
-        """Tell whether the file at the path is still the one that was opened."""
         return self._opened == files.identity(self.path)
 
     @property
@@ -102,7 +96,6 @@ class VectorStore:
 
     @guarded
     def record_multilingual(self, *, multilingual: bool) -> None:
-        """Record whether the model reads other scripts, for callers that do not load it."""
         if self._meta("multilingual") != str(int(multilingual)):
             self._set_meta("multilingual", str(int(multilingual)))
 
@@ -110,7 +103,7 @@ class VectorStore:
     def reading(self) -> Iterator[View]:
         with database.translated(self.path):
             for attempt in range(_MAX_READ_ATTEMPTS):
-                with sqlite.snapshot(self._connection):
+                with sqlite.transaction(self._connection, writes=False):
                     try:
                         view = View(self._rows(), self._connection)
                     except FileNotFoundError:  # compacted since the database was read
@@ -153,17 +146,13 @@ class VectorStore:
     def check(self) -> None:
         """Raise when the database is damaged or a row is not a vector of length one."""
         database.check_integrity(self._connection)
-        with sqlite.snapshot(self._connection):
+        with sqlite.transaction(self._connection, writes=False):
             try:
                 rows = self._rows()
             except FileNotFoundError:
                 raise sqlite3.DatabaseError("the rows are gone") from None
         if len(rows) and not np.allclose(np.einsum("ij,ij->i", rows, rows), 1, atol=1e-3):
             raise sqlite3.DatabaseError("a row is not a vector")
-
-    @property
-    def _row_bytes(self) -> int:
-        return self.dimensions * DTYPE.itemsize
 
     def _remove_other_rows(self, identity: str) -> None:
         for path in self.folder.glob("rows-*.f32"):
@@ -193,7 +182,6 @@ class VectorStore:
         return self.folder / f"rows-{identity}.f32"
 
     def _rows(self) -> Vectors:
-        """Map the committed rows into memory, again only when there are others."""
         identity, count = self._meta("id"), self.count()
         if not count:
             return np.empty((0, self.dimensions), DTYPE)
@@ -240,9 +228,7 @@ def describe_folder(folder: Path) -> VectorFolder | None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise when the vectors in a folder are damaged; their model is not needed."""
-    described = describe_folder(folder)
-    if described:
+    if described := describe_folder(folder):
         with closing(described.open()) as store:
             store.check()
 
@@ -250,18 +236,9 @@ def check_folder(folder: Path) -> None:
 def find_closest(
     passages: PassageRows, view: View, vector: Vectors, scope: Scope, limit: int, also: Collection[int]
 ) -> dict[int, float]:
-    """Find the `limit` closest notes in the scope, by their best passage, and score the rows in `also`."""
     scores = view.rows @ vector
     if not len(scores):
         return {}
-    cosines = _walk_down(passages, view, scores, scope, limit)
-    if len(cosines) < limit and len(scores) > DEEPEST_LOOK:  # a scope this small is faster to score as a whole
-        cosines = _top(_score(view, scores, passages.in_scope(scope)), limit)
-    return cosines | _score(view, scores, passages.of_rows([row for row in also if row not in cosines]))
-
-
-def _walk_down(passages: PassageRows, view: View, scores: Vectors, scope: Scope, limit: int) -> dict[int, float]:
-    """Look up the notes of the best passages, in growing portions, until there are enough."""
     depth = min(DEEPEST_LOOK, len(scores))
     best = np.argpartition(-scores, depth - 1)[:depth]
     slots = best[np.argsort(-scores[best], kind="stable")].tolist()
@@ -272,7 +249,10 @@ def _walk_down(passages: PassageRows, view: View, scores: Vectors, scope: Scope,
         pairs = passages.holders(list(keys), scope)
         cosines = _highest((row, float(scores[keys[key]])) for key, row in pairs) | cosines
         start, size = start + size, size * LOOK_GROWS
-    return _top(cosines, limit)
+    cosines = _top(cosines, limit)
+    if len(cosines) < limit and len(scores) > DEEPEST_LOOK:  # a scope this small is faster to score as a whole
+        cosines = _top(_score(view, scores, passages.in_scope(scope)), limit)
+    return cosines | _score(view, scores, passages.of_rows([row for row in also if row not in cosines]))
 
 
 def _score(view: View, scores: Vectors, pairs: list[tuple[bytes, int]]) -> dict[int, float]:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise, takewhile
 
 from memem.state.events import Event
 
@@ -12,7 +13,7 @@ UNDONE = "undone"  # the action of its last event, whose path is the id of the b
 IMPORT = "import"
 VANISH = "vanish"  # a person confirmed that missing notes were deleted on purpose; there may be no copy
 # An import added tombstones, and its undo removed them; `after` and `before` are digests of the list of their keys.
-ADD_TOMBSTONES, REMOVE_TOMBSTONES = "bury", "unbury"
+TOMBSTONE_ACTIONS = ADD_TOMBSTONES, REMOVE_TOMBSTONES = "bury", "unbury"
 # A person's verdict on a held note, and its withdrawal: the note's bytes stay as they are.
 VERDICTS = ALLOW, REFUSE, ASK = "allow", "refuse", "ask"
 
@@ -73,8 +74,8 @@ class LoggedBatch:
         for event in reversed(self.events):
             if event.action != UNDONE:
                 notes.setdefault(event.id or event.path, []).append(event)
-        changes = [_join_events(events) for events in notes.values()]
-        return tuple(each for each in reversed(changes) if each.before != each.after or each.last.action in VERDICTS)
+        changes = [_join_events(events) for events in reversed(notes.values())]
+        return tuple(each for each in changes if each.before != each.after or each.last.action in VERDICTS)
 
 
 def read_batches(newest_first: Iterable[Event]) -> Iterator[LoggedBatch]:
@@ -92,12 +93,9 @@ def read_batches(newest_first: Iterable[Event]) -> Iterator[LoggedBatch]:
 
 
 def _join_events(newest_first: list[Event]) -> NoteChange:
-    chain = newest_first[:1]
-    for event in newest_first[1:]:
-        if event.after != chain[-1].before:
-            return NoteChange(tuple(reversed(chain)), is_whole=False)
-        chain.append(event)
-    return NoteChange(tuple(reversed(chain)))
+    chained = list(takewhile(lambda pair: pair[0].before == pair[1].after, pairwise(newest_first)))
+    chain = [newest_first[0], *(earlier for _, earlier in chained)]
+    return NoteChange(tuple(reversed(chain)), is_whole=len(chain) == len(newest_first))
 
 
 def _legacy_batch_id(event: Event) -> str:

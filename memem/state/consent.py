@@ -1,7 +1,4 @@
-"""The opt-in to background mining. Its marker file is valid only together with the state it was created with.
-
-Without that state nothing tells which turns are mined, so earlier sessions are skipped rather than mined twice.
-"""
+"""The opt-in to background mining. Its marker is valid only with the state that knows which turns are mined."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """`contexts.db`: the memories each session was shown, how its last prompts went, and the receipts.
 
-Losing it means that a memory may be shown twice and that usefulness is forgotten. So it is not part of the state and is
-never synced, and no prompt waits for the disk because of it. A damaged file is set aside and replaced; the file of a
-newer memem is left as it is and not used.
+Losing it means that a memory may be shown twice and that usefulness is forgotten. So it is never synced, and no prompt
+waits for the disk. A damaged file is set aside and replaced; the file of a newer memem is left alone and not used.
 """
 
 import sqlite3
@@ -21,21 +20,6 @@ from memem.state.tables import CONTEXTS, Table
 RETRY_SECONDS = 1.0  # a prompt uses the file several times, and waits only once if it is busy
 
 
-def _create_tables(connection: sqlite3.Connection) -> None:
-    connection.execute(
-        """CREATE TABLE contexts (session TEXT PRIMARY KEY, since_slice INTEGER NOT NULL, empty INTEGER NOT NULL,
-           topic BLOB NOT NULL, changed REAL NOT NULL)"""
-    )
-    # `number` orders what a session was shown.
-    connection.execute(
-        """CREATE TABLE shown (number INTEGER PRIMARY KEY, session TEXT NOT NULL, what TEXT NOT NULL,
-           UNIQUE (session, what))"""
-    )
-
-
-MIGRATIONS: sqlite.Migrations = (_create_tables, Receipts.create_tables, receipts.add_followed_column)
-
-
 @dataclass(frozen=True, slots=True)
 class Context:
     """How the last prompts of a session went."""
@@ -49,6 +33,13 @@ class Contexts(Table):
     """The file, opened as soon as other processes allow it. Nothing is recorded for a session without a name."""
 
     PURPOSE = CONTEXTS
+    TABLES = (
+        """CREATE TABLE contexts (session TEXT PRIMARY KEY, since_slice INTEGER NOT NULL, empty INTEGER NOT NULL,
+           topic BLOB NOT NULL, changed REAL NOT NULL)""",
+        # `number` orders what a session was shown.
+        """CREATE TABLE shown (number INTEGER PRIMARY KEY, session TEXT NOT NULL, what TEXT NOT NULL,
+           UNIQUE (session, what))""",
+    )
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, lambda: self._opened or self._open())
@@ -78,37 +69,34 @@ class Contexts(Table):
         return self._opened
 
     def get(self, session: str) -> Context:
-        query = "SELECT since_slice, empty, topic FROM contexts WHERE session = ?"
-        row = self._fetch_one(query, (session,))
+        row = self._fetch_one("SELECT since_slice, empty, topic FROM contexts WHERE session = ?", session)
         return Context(*row) if row else Context()
 
     def put(self, session: str, context: Context, now: float) -> None:
         if session:
-            values = (session, *astuple(context), now)
-            self._execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", values)
+            self._execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", session, *astuple(context), now)
 
     def has_session(self, session: str) -> bool:
-        return self._fetch_one("SELECT 1 FROM contexts WHERE session = ?", (session,)) is not None
+        return bool(self._execute("SELECT 1 FROM contexts WHERE session = ?", session))
 
     def shown(self, session: str) -> list[str]:
         """The ids of memories and paths of files that a session was shown, in that order."""
-        query = "SELECT what FROM shown WHERE session = ? ORDER BY number"
-        return [what for (what,) in self._fetch_all(query, (session,))]
+        rows = self._execute("SELECT what FROM shown WHERE session = ? ORDER BY number", session)
+        return [what for (what,) in rows]
 
     def add(self, session: str, shown: Iterable[str], now: float) -> None:
         if not session:
             return
-        with self._transaction():
-            self._execute_many(
-                "INSERT OR IGNORE INTO shown (session, what) VALUES (?, ?)", [(session, what) for what in shown]
-            )
-            new = (session, *astuple(Context()), now)
-            self._execute("INSERT OR IGNORE INTO contexts VALUES (?, ?, ?, ?, ?)", new)
-            self._execute("UPDATE contexts SET changed = ? WHERE session = ?", (now, session))
+        statement = "INSERT OR IGNORE INTO shown (session, what) VALUES (?, ?)"
+        new = """INSERT INTO contexts VALUES (?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET
+            changed = excluded.changed"""
+        with self.transaction():
+            self._execute_many(statement, [(session, what) for what in shown])
+            self._execute(new, session, *astuple(Context()), now)
 
     def add_all(self, receipt: Receipt, shown: Iterable[str], context: Context | None) -> None:
         """Record the receipt of a prompt, the memories it was shown and the new context in one transaction."""
-        with self._transaction():
+        with self.transaction():
             if shown := tuple(shown):
                 self.add(receipt.session, shown, receipt.time)
             if context is not None:
@@ -117,21 +105,23 @@ class Contexts(Table):
 
     def forget(self, session: str) -> None:
         """Forget a session whose context was compacted or cleared."""
-        with self._transaction():
-            self._execute("DELETE FROM shown WHERE session = ?", (session,))
-            self._execute("DELETE FROM contexts WHERE session = ?", (session,))
+        with self.transaction():
+            self._execute("DELETE FROM shown WHERE session = ?", session)
+            self._execute("DELETE FROM contexts WHERE session = ?", session)
 
     def forget_memory(self, identity: str) -> None:
-        with self._transaction():
-            self._execute("DELETE FROM shown WHERE what = ?", (identity,))
+        with self.transaction():
+            self._execute("DELETE FROM shown WHERE what = ?", identity)
             self.receipts.forget_memory(identity)
 
     def prune(self, before: float) -> None:
-        """Drop sessions unchanged since then."""
-        with self._transaction():
-            statement = "DELETE FROM shown WHERE session IN (SELECT session FROM contexts WHERE changed < ?)"
-            self._execute(statement, (before,))
-            self._execute("DELETE FROM contexts WHERE changed < ?", (before,))
+        statement = "DELETE FROM shown WHERE session IN (SELECT session FROM contexts WHERE changed < ?)"
+        with self.transaction():
+            self._execute(statement, before)
+            self._execute("DELETE FROM contexts WHERE changed < ?", before)
+
+
+MIGRATIONS: sqlite.Migrations = (Contexts.create_tables, Receipts.create_tables, receipts.add_followed_column)
 
 
 def check(path: Path, *, thorough: bool) -> None:

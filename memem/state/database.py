@@ -1,21 +1,28 @@
-"""`state.db`: everything that cannot be rebuilt from the vault. Each table has its own module.
-
-Losing the file never destroys or duplicates a note: mining stops until the next opt-in.
-"""
+"""`state.db`: all that cannot be rebuilt from the vault. Losing it costs no note; mining stops until an opt-in."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from memem.core import sqlite
-from memem.state.children import Children, OptInRecord
-from memem.state.cursors import Sessions
+from memem.state.calls import Children, Ledger
 from memem.state.journal import Journal
-from memem.state.ledger import Ledger
-from memem.state.queue import DeferredSessions, Queue
+from memem.state.sessions import DeferredSessions, Queue, Sessions
 from memem.state.suspicions import Suspicions
 from memem.state.tables import STATE, Table
+
+
+class OptInRecord(Table):
+    """The date of the opt-in; at most one row."""
+
+    TABLES = ("CREATE TABLE agreed (one INTEGER PRIMARY KEY CHECK (one = 1), since TEXT NOT NULL)",)
+
+    def since(self) -> str:
+        row = self._fetch_one("SELECT since FROM agreed")
+        return str(row[0]) if row else ""
+
+    def put(self, since: str) -> None:
+        self._execute("INSERT OR REPLACE INTO agreed VALUES (1, ?)", since)
 
 
 def _create(*owners: type[Table]) -> Callable[[sqlite3.Connection], None]:
@@ -33,29 +40,20 @@ MIGRATIONS: sqlite.Migrations = (
 )
 
 
-class State:
+class State(Table):
     """The opened file, with an object for each table."""
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
-        self.path = path
         self._connection = sqlite.connect(path, MIGRATIONS, STATE, durable=fsync)
-
-        def connect() -> sqlite3.Connection:
-            return self._connection
-
-        self.opt_in_record = OptInRecord(path, connect)
-        self.queue = Queue(path, connect)
-        self.sessions = Sessions(path, connect)
-        self.journal = Journal(path, connect)
-        self.ledger = Ledger(path, connect)
-        self.children = Children(path, connect)
-        self.suspicions = Suspicions(path, connect)
-        self.deferred = DeferredSessions(path, connect)
+        super().__init__(path, lambda: self._connection)
+        self.opt_in_record = OptInRecord(path, self._connect)
+        self.queue = Queue(path, self._connect)
+        self.sessions = Sessions(path, self._connect)
+        self.journal = Journal(path, self._connect)
+        self.ledger = Ledger(path, self._connect)
+        self.children = Children(path, self._connect)
+        self.suspicions = Suspicions(path, self._connect)
+        self.deferred = DeferredSessions(path, self._connect)
 
     def close(self) -> None:
         self._connection.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        with sqlite.translated(self.path, STATE), sqlite.transaction(self._connection):
-            yield

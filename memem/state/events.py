@@ -1,7 +1,4 @@
-"""`events.jsonl`, one line per change to the vault, in batches; and the undo store, the earlier bytes of notes.
-
-A batch is everything one run or command did. It is listed and undone as one.
-"""
+"""`events.jsonl`, one line per change to the vault, in batches undone as one; and the undo store of earlier bytes."""
 
 import json
 import os
@@ -17,7 +14,7 @@ from memem.core.errors import HomeError
 from memem.core.files import from_json
 from memem.core.home import Home
 
-UNDO_DAYS = 30
+UNDO_DAYS = 30  # for bytes in the undo store, and for notes in `.forgotten/`
 UNDO_BYTES = 50_000_000
 EVENTS_BYTES = 50_000_000  # a longer log loses its oldest batches, down to half of this
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
@@ -29,10 +26,7 @@ _BLOCK_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One change to a note. `before` and `after` are the sha256 of its bytes (empty: no file).
-
-    Events older than batches lack the last four fields.
-    """
+    """One change to a note. Events older than batches lack the last four fields."""
 
     time: str
     actor: str
@@ -40,7 +34,7 @@ class Event:
     id: str
     path: str
     why: str
-    before: str
+    before: str  # sha256 of its bytes; empty: no file
     after: str
     batch: str = ""
     what: str = ""  # the run or command of the batch
@@ -78,11 +72,9 @@ class EventLog:
             self._batch = None
 
     def store_undo(self, digest: str, data: bytes) -> None:
-        """Store bytes that are about to be replaced."""
         try:
             files.make_private_folder(self._home.undo)
-            target = self._home.undo / digest
-            files.write_atomic(target, data, fsync=self._fsync, mode=files.PRIVATE_FILE)
+            files.write_atomic(self._home.undo / digest, data, fsync=self._fsync, mode=files.PRIVATE_FILE)
             self._prune_undo(len(data))
         except OSError as error:
             raise HomeError(f"Cannot store an undo copy in {self._home.undo}: {files.reason(error)}.") from None
@@ -100,9 +92,8 @@ class EventLog:
                 self._shorten()
             files.append_line(self._home.events_file, line, fsync=self._fsync)
         except OSError as error:
-            raise HomeError(
-                f"Cannot record the change to {path} in {self._home.events_file}: {files.reason(error)}."
-            ) from None
+            where = f"{path} in {self._home.events_file}"
+            raise HomeError(f"Cannot record the change to {where}: {files.reason(error)}.") from None
         return event
 
     def read(self) -> Iterator[Event]:
@@ -113,8 +104,17 @@ class EventLog:
 
     def read_backwards(self) -> Iterator[Event]:
         """Yield events, newest first, reading no more of the log than needed."""
-        for line in _lines_backwards(self._home.events_file):
-            yield from _parse_line(line)
+        with suppress(FileNotFoundError), self._home.events_file.open("rb") as file:
+            place = file.seek(0, os.SEEK_END)
+            rest = b""  # the end of a line that starts in an earlier block
+            while place:
+                size = min(_BLOCK_BYTES, place)
+                place -= size
+                file.seek(place)
+                rest, *lines = (file.read(size) + rest).split(b"\n")
+                for line in reversed(lines):
+                    yield from _parse_line(line)
+            yield from _parse_line(rest)
 
     def last(self) -> Event | None:
         return next(self.read_backwards(), None)
@@ -132,25 +132,28 @@ class EventLog:
         with suppress(FileNotFoundError):
             if path.stat().st_size <= EVENTS_BYTES:
                 return
-            lines = path.read_bytes().splitlines(keepends=True)
-            files.write_atomic(path, b"".join(_newest_batches(lines)), fsync=self._fsync, mode=files.PRIVATE_FILE)
+            newest = b"".join(_newest_batches(path.read_bytes().splitlines(keepends=True)))
+            files.write_atomic(path, newest, fsync=self._fsync, mode=files.PRIVATE_FILE)
 
     def _prune_undo(self, added: int) -> None:
         """Prune the undo store if it is due; a counter file saves listing the folder at each write."""
         counter = self._home.undo / _COUNTER
         now = self._clock().timestamp()
-        last, grown = _read_counter(counter)
-        grown += added
+        try:
+            # When the store was last pruned, and how many bytes were added since.
+            last, grown = from_json(counter.read_text())
+            last, grown = float(last), int(grown) + added
+        except (OSError, ValueError, TypeError, OverflowError):
+            last, grown = 0.0, added
         if grown >= _PRUNE_EVERY_BYTES or abs(now - last) >= PRUNE_INTERVAL.total_seconds():
-            self._drop_old(now, by_age=not last or abs(now - last) < CLOCK_LEAP.total_seconds())
+            self._drop_oldest(now, by_age=not last or abs(now - last) < CLOCK_LEAP.total_seconds())
             last, grown = now, 0
         files.write_atomic(counter, json.dumps([last, grown]).encode(), fsync=False, mode=files.PRIVATE_FILE)
 
-    def _drop_old(self, now: float, *, by_age: bool) -> None:
+    def _drop_oldest(self, now: float, *, by_age: bool) -> None:
         entries = [(entry.stat(), entry.path) for entry in os.scandir(self._home.undo) if entry.name != _COUNTER]
-        entries.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
         total = 0
-        for status, path in entries:
+        for status, path in sorted(entries, key=lambda entry: entry[0].st_mtime, reverse=True):
             total += status.st_size
             is_old = by_age and now - status.st_mtime > timedelta(days=UNDO_DAYS).total_seconds()
             # Leave room for what is added until the next pruning, so that the limit is never exceeded.
@@ -160,49 +163,23 @@ class EventLog:
 
 def _newest_batches(lines: Sequence[bytes]) -> list[bytes]:
     """The lines of the newest batches, up to half of the log's limit; lines that are not events are dropped."""
-    batches = [
-        next((event.batch or str(number) for event in _parse_line(line)), "") for number, line in enumerate(lines)
-    ]
-    sizes: dict[str, int] = {}
-    for batch, line in zip(reversed(batches), reversed(lines), strict=True):
-        sizes[batch] = sizes.get(batch, 0) + len(line)
-    sizes.pop("", None)
-    chosen, total = set[str](), 0
-    for batch, size in sizes.items():  # newest first, by their last events
-        if total >= EVENTS_BYTES // 2:
-            break
-        chosen.add(batch)
-        total += size
-    return [line for batch, line in zip(batches, lines, strict=True) if batch in chosen]
-
-
-def _lines_backwards(path: Path) -> Iterator[bytes]:
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        place = file.seek(0, os.SEEK_END)
-        rest = b""  # the end of a line that starts in an earlier block
-        while place:
-            size = min(_BLOCK_BYTES, place)
-            place -= size
-            file.seek(place)
-            rest, *lines = (file.read(size) + rest).split(b"\n")
-            yield from reversed(lines)
-        yield rest
+    batches: dict[str, dict[int, bytes]] = {}  # newest first, by their last events
+    for number, line in reversed(list(enumerate(lines))):
+        for event in _parse_line(line):
+            batches.setdefault(event.batch or str(number), {})[number] = line
+    chosen: dict[int, bytes] = {}
+    total = 0
+    for batch in batches.values():
+        if total < EVENTS_BYTES // 2:
+            chosen |= batch
+            total += sum(map(len, batch.values()))
+    return [line for _, line in sorted(chosen.items())]
 
 
 def _parse_line(line: bytes) -> Iterator[Event]:
-    """Yield the event of a line, if it is one."""
     try:
         event = Event(**from_json(line))
     except (ValueError, TypeError):
         return
     if all(type(getattr(event, each.name)) is each.type for each in fields(event)):
         yield event
-
-
-def _read_counter(counter: Path) -> tuple[float, int]:
-    """When the undo store was last pruned, and how many bytes were added since."""
-    try:
-        last, grown = from_json(counter.read_text())
-        return float(last), int(grown)
-    except (OSError, ValueError, TypeError, OverflowError):
-        return 0.0, 0

@@ -34,23 +34,21 @@ class HistoryProgress:
         pid = os.getpid()
         return replace(self, pid=pid, process_start=processes.read_start_time(pid) or "", boot=processes.read_boot_id())
 
-    def is_running(self) -> bool:
-        is_same = self.boot == processes.read_boot_id() and processes.is_same(self.pid, self.process_start)
-        return self.state == RUNNING and is_same
-
 
 def read(path: Path) -> HistoryProgress | None:
     """Read the last run, reported as stopped if its process is gone. None without a readable record."""
     try:
         progress = HistoryProgress(**from_json(path.read_bytes()))
-        if progress.state == RUNNING and not progress.is_running():
-            return replace(progress, state=STOPPED, detail="Its process ended unexpectedly.")
+        if progress.state != RUNNING:
+            return progress
+        is_alive = progress.boot == processes.read_boot_id() and processes.is_same(progress.pid, progress.process_start)
     except (OSError, ValueError, TypeError):
         return None
-    return progress
+    if is_alive:
+        return progress
+    return replace(progress, state=STOPPED, detail="Its process ended unexpectedly.")
 
 
 def write(path: Path, progress: HistoryProgress) -> None:
-    """Raises OSError."""
     files.make_private_folder(path.parent)
     files.write_atomic(path, json.dumps(asdict(progress)).encode(), fsync=False, mode=files.PRIVATE_FILE)

@@ -36,7 +36,7 @@ class Inbox:
 
     def _waiting(self) -> list[tuple[str, Path]]:
         """The events, oldest first."""
-        paths = [(_modified(path), path) for path in self._folder.glob(f"{self._name}-*.json")]
+        paths = [((files.stamp(path) or (0,))[0], path) for path in self._folder.glob(f"{self._name}-*.json")]
         return [(path.stem.rpartition("-")[2], path) for _, path in sorted(paths)]
 
     def _acquire(self) -> bool:
@@ -68,10 +68,3 @@ def drop_old(folder: Path, now: float) -> None:
         for entry in os.scandir(folder):
             if not entry.name.endswith(".lock") and now - entry.stat().st_mtime > EXPIRE_SECONDS:
                 files.remove_quietly(Path(entry.path))
-
-
-def _modified(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0

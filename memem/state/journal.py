@@ -1,7 +1,4 @@
-"""Model answers on their way into the vault: stored before they are applied, so that a crash does not ask again.
-
-A dead letter is a chunk that failed too often. Its turns count as mined, and it waits here for a retry.
-"""
+"""Model answers on their way into the vault, so that a crash does not ask again; and chunks that failed too often."""
 
 import json
 from dataclasses import dataclass, replace
@@ -10,7 +7,8 @@ from typing import Any
 from memem.core import sqlite
 from memem.state.tables import Table
 
-ANSWERED, DEAD = "answered", "dead"
+ANSWERED, DEAD = "answered", "dead"  # the turns of a dead letter count as mined; it waits for a retry
+Json = dict[str, Any]
 MAX_DEAD_LETTERS = 500  # the oldest makes room
 
 
@@ -21,8 +19,8 @@ class JournalRecord:
     number: int
     session: str
     state: str
-    chunk: dict[str, Any]
-    answer: list[dict[str, Any]]
+    chunk: Json
+    answer: list[Json]
     reason: str
     time: str
 
@@ -36,57 +34,50 @@ class Journal(Table):
         "CREATE INDEX journal_by_session ON journal (session, state)",
     )
 
-    def add_answer(self, session: str, chunk: dict[str, Any], answer: list[dict[str, Any]], time: str) -> JournalRecord:
+    def add_answer(self, session: str, chunk: Json, answer: list[Json], time: str) -> JournalRecord:
         return self._add(session, ANSWERED, chunk, answer, "", time)
 
-    def add_dead_letter(self, session: str, chunk: dict[str, Any], reason: str, time: str) -> JournalRecord:
+    def add_dead_letter(self, session: str, chunk: Json, reason: str, time: str) -> JournalRecord:
         record = self._add(session, DEAD, chunk, [], reason, time)
         statement = """DELETE FROM journal WHERE state = ? AND number NOT IN
             (SELECT number FROM journal WHERE state = ? ORDER BY number DESC LIMIT ?)"""
-        self._execute(statement, (DEAD, DEAD, MAX_DEAD_LETTERS))
+        self._execute(statement, DEAD, DEAD, MAX_DEAD_LETTERS)
         return record
 
-    def answer_dead_letter(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:
+    def _add(self, session: str, state: str, chunk: Json, answer: list[Json], reason: str, time: str) -> JournalRecord:
+        statement = """INSERT INTO journal (session, state, chunk, answer, reason, time) VALUES (?, ?, ?, ?, ?, ?)"""
+        number = self._insert(statement, session, state, json.dumps(chunk), json.dumps(answer), reason, time)
+        return JournalRecord(number, session, state, chunk, answer, reason, time)
+
+    def answer_dead_letter(self, number: int, chunk: Json, answer: list[Json]) -> None:
         statement = "UPDATE journal SET state = ?, chunk = ?, answer = ?, reason = '' WHERE number = ?"
-        self._execute(statement, (ANSWERED, json.dumps(chunk), json.dumps(answer), number))
+        self._execute(statement, ANSWERED, json.dumps(chunk), json.dumps(answer), number)
 
     def finish(self, number: int) -> None:
-        """Remove a record that has been applied."""
-        self._execute("DELETE FROM journal WHERE number = ?", (number,))
+        self._execute("DELETE FROM journal WHERE number = ?", number)
 
     def unapplied(self, session: str) -> list[JournalRecord]:
-        """A session's answers that may not have been applied."""
-        return self._read("session = ? AND state = ?", (session, ANSWERED))
+        return self._read("session = ? AND state = ?", session, ANSWERED)
 
     def sessions(self) -> list[str]:
-        """The sessions with unapplied answers."""
         query = "SELECT DISTINCT session FROM journal WHERE state = ? ORDER BY session"
-        return [session for (session,) in self._fetch_all(query, (ANSWERED,))]
+        return [session for (session,) in self._execute(query, ANSWERED)]
 
     def dead_letters(self) -> list[JournalRecord]:
-        return self._read("state = ?", (DEAD,))
+        return self._read("state = ?", DEAD)
 
     def records(self) -> list[JournalRecord]:
-        return self._read("1", ())
+        return self._read("1")
 
-    def rewrite(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:
+    def rewrite(self, number: int, chunk: Json, answer: list[Json]) -> None:
         """Replace the texts of a record, for a purge."""
-        values = (json.dumps(chunk), json.dumps(answer), number)
-        self._execute("UPDATE journal SET chunk = ?, answer = ? WHERE number = ?", values)
+        statement = "UPDATE journal SET chunk = ?, answer = ? WHERE number = ?"
+        self._execute(statement, json.dumps(chunk), json.dumps(answer), number)
 
-    def _add(
-        self, session: str, state: str, chunk: dict[str, Any], answer: list[dict[str, Any]], reason: str, time: str
-    ) -> JournalRecord:
-        row = self._execute(
-            "INSERT INTO journal (session, state, chunk, answer, reason, time) VALUES (?, ?, ?, ?, ?, ?)",
-            (session, state, json.dumps(chunk), json.dumps(answer), reason, time),
-        )
-        return JournalRecord(int(row.lastrowid or 0), session, state, chunk, answer, reason, time)
-
-    def _read(self, where: str, values: tuple[str, ...]) -> list[JournalRecord]:
+    def _read(self, where: str, *values: str) -> list[JournalRecord]:
         query = f"SELECT * FROM journal WHERE {where} ORDER BY number"  # noqa: S608 - fixed conditions
-        with self._translated():
-            rows = [JournalRecord(*row) for row in self._connection.execute(query, values)]
+        rows = [JournalRecord(*row) for row in self._execute(query, *values)]
+        with sqlite.translated(self.path, self.PURPOSE):
             return [
                 replace(row, chunk=sqlite.parse_column(row.chunk, dict), answer=sqlite.parse_column(row.answer, list))
                 for row in rows

@@ -43,7 +43,6 @@ def read_stale(path: Path, vault: str) -> StaleRecord:
 
 
 def write_stale(path: Path, vault: str, record: StaleRecord, *, fsync: bool) -> None:
-    """Write the record of a vault, if it has changed."""
     records = _stale_records(path)
     if records.get(vault, StaleRecord()) == record:
         return
@@ -57,11 +56,9 @@ def apply_stale(path: Path, memory: Memory, statement: str) -> tuple[Memory, str
     # All vaults are searched: a note without an id is identified by its path, which another vault may have too.
     notes = [each.notes[memory.id] for each in _stale_records(path).values() if memory.id in each.notes]
     note = next((each for each in notes if each.of == statement), None)
-    if note is None or note.because is None:
-        return memory, ""
-    if note.because and memory.status == "active":
+    if note and note.because and memory.status == "active":
         return replace(memory, status="stale", stale_because=note.because), note.since
-    if not note.because and memory.status == "stale":
+    if note and note.because == "" and memory.status == "stale":
         return replace(memory, status="active", stale_because=""), ""
     return memory, ""
 
@@ -74,15 +71,15 @@ def _stale_records(path: Path) -> Mapping[str, StaleRecord]:
 @lru_cache(maxsize=4)
 def _parse_stale(path: Path, _stamp: Stamp) -> Mapping[str, StaleRecord]:
     try:
-        records = from_json(path.read_bytes()).items()
-        return {vault: _stale_record(record) for vault, record in records}
+        records = {}
+        for vault, record in from_json(path.read_bytes()).items():
+            notes = {
+                id: StaleNote(**{**note, "anchors": tuple(note["anchors"])}) for id, note in record["notes"].items()
+            }
+            records[vault] = StaleRecord(notes, record["places"], record["withheld"])
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return {}  # notes are judged again
-
-
-def _stale_record(record: dict[str, Any]) -> StaleRecord:
-    notes = {id: StaleNote(**{**each, "anchors": tuple(each["anchors"])}) for id, each in record["notes"].items()}
-    return StaleRecord(notes, record["places"], record["withheld"])
+    return records
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +139,14 @@ def _read_vaults(path: Path) -> dict[str, Any]:
 def _parse_vanished(vault: Any) -> VanishedNotes:
     try:
         salts = {name: bytes.fromhex(salt) for name, salt in vault["salts"].items()}
-        notes = [VanishedNote(**{**note, "tombstone": _tombstone(note["tombstone"])}) for note in vault["notes"]]
+        notes = []
+        for note in vault["notes"]:
+            values = note["tombstone"].items()
+            fields: dict[str, Any] = {key: tuple(part) if isinstance(part, list) else part for key, part in values}
+            notes.append(VanishedNote(**{**note, "tombstone": Tombstone(**fields)}))
     except (TypeError, ValueError, KeyError, AttributeError):
         return VanishedNotes()
     return VanishedNotes(salts, notes)
-
-
-def _tombstone(values: dict[str, Any]) -> Tombstone:
-    fields: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in values.items()}
-    return Tombstone(**fields)
 
 
 @contextmanager

@@ -7,7 +7,8 @@ sessions shows a problem, so each is shown once without a lock.
 import json
 import os
 import zlib
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from memem.core import files
@@ -29,9 +30,8 @@ class News:
     time: float = 0.0
 
     def concerns(self, session: str, project: str) -> bool:
-        if not self.session and not self.project:
-            return True
-        return (bool(session) and self.session == session) or (bool(project) and self.project == project)
+        is_ours = (session and self.session == session) or (project and self.project == project)
+        return bool(is_ours) or not (self.session or self.project)
 
 
 class NoticeBoard:
@@ -41,7 +41,6 @@ class NoticeBoard:
         self._folder = folder
 
     def raise_problem(self, key: str, text: str) -> None:
-        """Record an ongoing problem, or its new text."""
         path = self._folder / f"{_PROBLEM}{key}"
         if _read_text(path) != text:
             self._write(path, text.encode("utf-8", "replace"))
@@ -58,7 +57,6 @@ class NoticeBoard:
         return bool(markers)
 
     def problems(self) -> dict[str, str]:
-        """Every ongoing problem by its key."""
         texts = {path.name.removeprefix(_PROBLEM): _read_text(path) for path in self._paths(_PROBLEM)}
         return {key: text for key, text in texts.items() if text}
 
@@ -84,7 +82,6 @@ class NoticeBoard:
         self._write(self._folder / name, json.dumps(asdict(news)).encode())
 
     def drop_news(self) -> None:
-        """Remove all news, since it quotes titles."""
         for path in self._paths(_NEWS):
             path.unlink(missing_ok=True)
 
@@ -94,13 +91,10 @@ class NoticeBoard:
         for path in self._paths(_NEWS):
             news = _read_news(path)
             is_old = news is None or abs(now - news.time) > NEWS_SECONDS
-            if is_old or (news and news.concerns(session, project)):
-                try:
+            if news is None or is_old or news.concerns(session, project):
+                with suppress(FileNotFoundError):  # another session was faster
                     path.unlink()
-                except FileNotFoundError:
-                    continue  # another session was faster
-                if news and not is_old:
-                    taken.append(news)
+                    taken += [news] if news and not is_old else []
         return taken
 
     def count_session(self, session: str, most: int) -> None:
@@ -111,7 +105,6 @@ class NoticeBoard:
             self._write(path, "\n".join([*counted, session]).encode())
 
     def sessions(self) -> int:
-        """How many sessions have been counted."""
         return len(_read_text(self._folder / _SESSIONS).split())
 
     def _paths(self, prefix: str) -> list[Path]:
@@ -138,5 +131,5 @@ def _read_news(path: Path) -> News | None:
         news = News(**from_json(path.read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    is_valid = all(isinstance(each, str) for each in (news.text, news.kind, news.session, news.project))
-    return news if is_valid and isinstance(news.time, int | float) else None
+    *texts, time = astuple(news)
+    return news if all(isinstance(text, str) for text in texts) and isinstance(time, int | float) else None

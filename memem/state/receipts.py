@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
 
 from memem.core import sqlite
 from memem.core.memory import ID8
@@ -35,15 +34,6 @@ class ReceiptItem:
     @property
     def id8(self) -> str:
         return self.id[:ID8]
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields that differ from their defaults, so that a receipt is short."""
-        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, default) in values.items() if value != default}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(**{**value, "terms": tuple(value.get("terms", ()))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ class Receipt:
         return tuple(item for item in self.shown if not item.pinned) if is_requested else ()
 
 
-_COLUMNS = "time, event, session, project, prompt, reason, characters, line, degraded, followed, items, number"
+_COLUMNS = "time, event, session, project, prompt, reason, characters, line, degraded, items, number, followed"
 
 
 def add_followed_column(connection: sqlite3.Connection) -> None:
@@ -105,100 +95,93 @@ class Receipts(Table):
         statement = """INSERT INTO receipts (time, event, session, project, prompt, reason, characters, line, degraded,
             followed, items, judged) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
         values = (receipt.time, receipt.event, receipt.session, receipt.project, receipt.prompt, receipt.reason)
-        items = _as_json([*receipt.shown[:MOST_SHOWN], *receipt.runners_up[:MAX_RUNNERS_UP]])
+        items = dump_items([*receipt.shown[:MOST_SHOWN], *receipt.runners_up[:MAX_RUNNERS_UP]])
         flags = (receipt.degraded, receipt.followed, items, not receipt.to_judge)
-        with self._transaction():
-            row = self._execute(statement, (*values, receipt.characters, receipt.line, *flags))
-            number = int(row.lastrowid or 0)
-            self._execute("DELETE FROM receipts WHERE number <= ?", (number - MOST_RECEIPTS,))
+        with self.transaction():
+            number = self._insert(statement, *values, receipt.characters, receipt.line, *flags)
+            self._execute("DELETE FROM receipts WHERE number <= ?", number - MOST_RECEIPTS)
         return number
 
     def last(self, session: str = "") -> Receipt | None:
-        """The last receipt of a session, or of all."""
-        latest = "ORDER BY number DESC LIMIT 1"
-        receipts = self._read(f"session = ? {latest}", (session,)) if session else self._read(f"1 {latest}", ())
-        return receipts[0] if receipts else None
+        where = "session = ?" if session else "? = ''"
+        return next(iter(self._read(f"{where} ORDER BY number DESC LIMIT 1", session)), None)
 
     def for_memory(self, identity: str, limit: int) -> list[Receipt]:
         """The last receipts that show a memory, newest first."""
         # `shown` is stored only where it is false. Most receipts lack the id, and need not be parsed.
         where = """instr(items, ?) AND EXISTS (SELECT 1 FROM json_each(items) WHERE
             json_extract(value, '$.id') = ? AND json_extract(value, '$.shown') IS NULL) ORDER BY number DESC LIMIT ?"""
-        return self._read(where, (identity, identity, limit))
+        return self._read(where, identity, identity, limit)
 
     def unjudged(self, session: str) -> list[Receipt]:
-        """A session's receipts that are to be judged, oldest first."""
-        return self._read("judged = 0 AND session = ? ORDER BY number", (session,))
+        return self._read("judged = 0 AND session = ? ORDER BY number", session)
 
     def has_unjudged(self) -> bool:
-        return self._fetch_one("SELECT 1 FROM receipts WHERE judged = 0 LIMIT 1") is not None
+        return bool(self._execute("SELECT 1 FROM receipts WHERE judged = 0 LIMIT 1"))
 
     def expire_unjudged(self, before: float) -> None:
         """Stop waiting to judge older receipts, whose sessions were interrupted."""
-        self._execute("UPDATE receipts SET judged = 1 WHERE judged = 0 AND time < ?", (before,))
+        self._execute("UPDATE receipts SET judged = 1 WHERE judged = 0 AND time < ?", before)
 
     def mark_used(self, number: int, used: Mapping[str, str], now: float) -> None:
-        """Store how each memory of a receipt was used (`no`: not at all), and count it, unless that has been done.
-
-        Memories that could not be judged are not in `used`.
-        """
-        with self._transaction():
-            receipts = self._read("judged = 0 AND number = ?", (number,))
-            if not receipts:
-                return
-            items = [replace(item, used=used.get(item.id, "") if item.shown else "") for item in receipts[0].items]
-            self._execute("UPDATE receipts SET judged = 1, items = ? WHERE number = ?", (_as_json(items), number))
-            self._execute_many(
-                """INSERT INTO usefulness VALUES (?, 1, ?, ?) ON CONFLICT (id) DO UPDATE SET
-                   shown = shown + 1, used = used + excluded.used, seen = excluded.seen""",
-                [(identity, how != UNUSED, now) for identity, how in used.items()],
-            )
+        """Store how each judged memory of a receipt was used (`no`: not at all), and count it, unless that is done."""
+        count = """INSERT INTO usefulness VALUES (?, 1, ?, ?) ON CONFLICT (id) DO UPDATE SET
+            shown = shown + 1, used = used + excluded.used, seen = excluded.seen"""
+        with self.transaction():
+            for receipt in self._read("judged = 0 AND number = ?", number):
+                items = [replace(item, used=used.get(item.id, "") if item.shown else "") for item in receipt.items]
+                self._execute("UPDATE receipts SET judged = 1, items = ? WHERE number = ?", dump_items(items), number)
+                self._execute_many(count, [(identity, how != UNUSED, now) for identity, how in used.items()])
 
     def tally(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """How often each memory was judged and used, for those that were judged."""
         counts: dict[str, tuple[int, int]] = {}
         for marks, some in sqlite.split_values(ids):
-            rows = self._fetch_all(f"SELECT id, shown, used FROM usefulness WHERE id IN ({marks})", some)  # noqa: S608
+            rows = self._execute(f"SELECT id, shown, used FROM usefulness WHERE id IN ({marks})", *some)  # noqa: S608
             counts |= {identity: (shown, used) for identity, shown, used in rows}
         return counts
 
     def prompts(self) -> list[tuple[str, float]]:
         """The project and time of every prompt with a receipt, oldest first."""
-        return self._fetch_all("SELECT project, time FROM receipts WHERE event = ? ORDER BY time", (PROMPT,))
+        return self._execute("SELECT project, time FROM receipts WHERE event = ? ORDER BY time", PROMPT)
 
     def forget(self, session: str) -> None:
-        self._execute("DELETE FROM receipts WHERE session = ?", (session,))
+        self._execute("DELETE FROM receipts WHERE session = ?", session)
 
     def forget_memory(self, identity: str) -> None:
         """Remove the words of a memory from receipts, and its counts."""
-        with self._transaction():
-            for receipt in self._read("instr(items, ?)", (identity,)):
+        with self.transaction():
+            for receipt in self._read("instr(items, ?)", identity):
                 items = [
                     replace(item, title="", terms=(), used="") if item.id == identity else item
                     for item in receipt.items
                 ]
-                self._execute("UPDATE receipts SET items = ? WHERE number = ?", (_as_json(items), receipt.number))
-            self._execute("DELETE FROM usefulness WHERE id = ?", (identity,))
+                self._execute("UPDATE receipts SET items = ? WHERE number = ?", dump_items(items), receipt.number)
+            self._execute("DELETE FROM usefulness WHERE id = ?", identity)
 
     def prune(self, before: float) -> None:
-        with self._transaction():
-            self._execute("DELETE FROM receipts WHERE time < ?", (before,))
-            self._execute("DELETE FROM usefulness WHERE seen < ?", (before,))
+        with self.transaction():
+            self._execute("DELETE FROM receipts WHERE time < ?", before)
+            self._execute("DELETE FROM usefulness WHERE seen < ?", before)
 
-    def _read(self, where: str, values: Sequence[object]) -> list[Receipt]:
-        with self._translated():
-            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM receipts WHERE {where}", values)  # noqa: S608
-            return [_receipt(row) for row in rows]
+    def _read(self, where: str, *values: object) -> list[Receipt]:
+        rows = self._execute(f"SELECT {_COLUMNS} FROM receipts WHERE {where}", *values)  # noqa: S608
+        receipts = [Receipt(*row) for row in rows]
+        with sqlite.translated(self.path, self.PURPOSE):
+            return [replace(row, items=parse_items(row.items), followed=bool(row.followed)) for row in receipts]
 
 
-def _receipt(row: tuple[Any, ...]) -> Receipt:
-    *values, followed, items, number = row
+def parse_items(text: object) -> tuple[ReceiptItem, ...]:
     try:
-        parsed = tuple(map(ReceiptItem.from_json, sqlite.parse_column(items, list)))
+        rows = sqlite.parse_column(text, list)
+        return tuple(ReceiptItem(**{**row, "terms": tuple(row.get("terms", ()))}) for row in rows)
     except (TypeError, AttributeError):
         raise sqlite3.DatabaseError(sqlite.NOT_OURS) from None
-    return replace(Receipt(*values), items=parsed, number=number, followed=bool(followed))
 
 
-def _as_json(items: Sequence[ReceiptItem]) -> str:
-    return json.dumps([item.as_json() for item in items], ensure_ascii=False, separators=(",", ":"))
+def dump_items(items: Sequence[ReceiptItem]) -> str:
+    """Only the fields that differ from their defaults, so that a receipt is short."""
+    rows = [
+        {field.name: value for field in fields(item) if (value := getattr(item, field.name)) != field.default}
+        for item in items
+    ]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))

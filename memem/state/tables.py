@@ -1,8 +1,8 @@
-"""Definitions shared by the tables of our databases."""
+"""The base of the tables in `state.db` and `contexts.db`, and a count of the queue that needs no `State`."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,31 +37,31 @@ class Table:
         for statement in cls.TABLES:
             connection.execute(statement)
 
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        return self._connect()
-
-    def _translated(self) -> AbstractContextManager[None]:
-        return sqlite.translated(self.path, self.PURPOSE)
-
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._translated(), sqlite.transaction(self._connection):
+    def transaction(self) -> Iterator[None]:
+        with sqlite.translated(self.path, self.PURPOSE), sqlite.transaction(self._connect()):
             yield
 
-    def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        with self._translated():
-            return self._connection.execute(statement, values)
+    def _execute(self, statement: str, *values: object) -> list[Any]:
+        with sqlite.translated(self.path, self.PURPOSE):
+            return self._connect().execute(statement, values).fetchall()
+
+    def _fetch_one(self, query: str, *values: object) -> Any:
+        return next(iter(self._execute(query, *values)), None)
+
+    def _insert(self, statement: str, *values: object) -> int:
+        """Add a row and return its number. `RETURNING` would need SQLite 3.35."""
+        with sqlite.translated(self.path, self.PURPOSE):
+            return int(self._connect().execute(statement, values).lastrowid or 0)
 
     def _execute_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        with self._translated():
-            self._connection.executemany(statement, rows)
+        with sqlite.translated(self.path, self.PURPOSE):
+            self._connect().executemany(statement, rows)
 
-    def _fetch_one(self, query: str, values: Sequence[object] = ()) -> Any:
-        """The first row, a tuple; None without one."""
-        with self._translated():
-            return self._connection.execute(query, values).fetchone()
 
-    def _fetch_all(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._translated():
-            return self._connection.execute(query, values).fetchall()
+def count_marks(state_file: Path) -> int:
+    """Count the sessions in the queue without opening the whole state. Raises StateUnusable."""
+    if not state_file.exists():
+        return 0
+    with sqlite.translated(state_file, STATE), closing(sqlite3.connect(state_file)) as connection:
+        return int(connection.execute("SELECT count(*) FROM queue").fetchone()[0])

@@ -38,7 +38,6 @@ UNSEEN = Usefulness()
 
 
 def boosts(ws: Workspace, ids: Sequence[str]) -> dict[str, float]:
-    """The boosts of memories whose use was judged."""
     return {identity: multiplier(*counts) for identity, counts in tally(ws, ids).items()}
 
 
@@ -48,7 +47,6 @@ def usefulness_of(ws: Workspace, identity: str) -> Usefulness:
 
 
 def tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-    """How often each memory was judged and used, for those that were judged."""
     if ids and ws.home.contexts_file.exists():
         with suppress(*UNUSABLE):
             return ws.contexts.receipts.tally(ids)
@@ -56,7 +54,6 @@ def tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
 
 
 def prompts(ws: Workspace) -> list[tuple[str, float]]:
-    """The project and time of every prompt with a receipt, oldest first."""
     if ws.home.contexts_file.exists():
         with suppress(*UNUSABLE):
             return ws.contexts.receipts.prompts()

@@ -23,7 +23,10 @@ _ID = re.compile(r"(?:\d+\. (?:.{1,10} · )??|- Pinned · )(\S{8}) · ")
 
 def typed_text(text: str) -> str:
     """Remove everything that Claude Code or memem has added to a message."""
-    return _without_slices(_without_tags(_INTERRUPTED.sub("", text))).strip()
+    text = _without_tags(_INTERRUPTED.sub("", text))
+    if SLICE_HEADING in text:
+        text = "".join(line for line, is_ours in _marked(text.splitlines(keepends=True)) if not is_ours)
+    return text.strip()
 
 
 def is_untyped(text: str) -> bool:
@@ -38,7 +41,6 @@ def shell_command(text: str) -> str | None:
 
 
 def slice_ids(text: str) -> Iterator[str]:
-    """Yield the ids of the memories in the slices of a text."""
     for line, is_ours in _marked(text.splitlines() if SLICE_HEADING in text else []):
         if is_ours and (match := _ID.match(line)):
             yield match[1]
@@ -55,14 +57,7 @@ def _without_tags(text: str) -> str:
     return "".join(kept) + text[place:]
 
 
-def _without_slices(text: str) -> str:
-    if SLICE_HEADING not in text:
-        return text
-    return "".join(line for line, is_ours in _marked(text.splitlines(keepends=True)) if not is_ours)
-
-
 def _marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield every line, and whether it belongs to a slice."""
     inside = False
     for line in lines:
         bare = line.rstrip()

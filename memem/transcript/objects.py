@@ -6,8 +6,7 @@ Every whole object is found; an unfinished one is left for a later reading, whic
 
 import json
 import re
-from collections import deque
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
@@ -26,10 +25,6 @@ class Nesting:
     last: bytes = b""  # the last character that is no space
     rows: int = 0
     broken: bool = False
-
-    @property
-    def goes_on(self) -> bool:
-        return bool(self.open) and not self.broken
 
     def after(self, row: bytes) -> "Nesting":
         """Return the state after one more row, or where the object is closed or can no longer be JSON."""
@@ -71,17 +66,17 @@ class TranscriptRow:
 
 
 class Rows:
-    """The rows of a file from an offset on; rows can be given back."""
+    """The rows of a file from an offset on; rows can be given back, the last one first."""
 
     def __init__(self, file: BinaryIO, start: int) -> None:
-        self._ahead: deque[TranscriptRow] = deque()
+        self._given_back: list[TranscriptRow] = []
         self._file = _lines(file, start)
 
     def take(self) -> TranscriptRow | None:
-        return self._ahead.popleft() if self._ahead else next(self._file, None)
+        return self._given_back.pop() if self._given_back else next(self._file, None)
 
-    def give_back(self, *rows: TranscriptRow) -> None:
-        self._ahead.extendleft(reversed(rows))
+    def give_back(self, row: TranscriptRow) -> None:
+        self._given_back.append(row)
 
 
 def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
@@ -117,11 +112,9 @@ _INNER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """An object and its place; `end` is just behind it."""
-
     value: dict[str, Any]
     start: int
-    end: int
+    end: int  # just behind it
 
 
 def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
@@ -150,7 +143,7 @@ def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
     """Return the object that begins with a row and continues over the next; else give back rows of other objects."""
     taken, size = [first], len(first.data)
     nesting = Nesting().after(first.data)
-    while nesting.goes_on:
+    while nesting.open and not nesting.broken:
         row = rows.take()
         if row is None:
             return None
@@ -166,15 +159,12 @@ def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
         if match := next(_side_by_side(TranscriptRow(first.start, data, True)), None):
             rows.give_back(TranscriptRow(match.end, data[match.end - first.start :], taken[-1].ended))
             return match
-    rows.give_back(*_reusable_rows(taken, nesting.since))
+    for number, row in reversed(list(enumerate(taken))):
+        # The first row is lost, and so are those with a bracket that never closed, except the last.
+        is_lost = number == 0 or (number in nesting.since and row is not taken[-1])
+        if reusable := _behind_a_tear(row) if is_lost else row:
+            rows.give_back(reusable)
     return None
-
-
-def _reusable_rows(taken: list[TranscriptRow], since: Collection[int]) -> Iterator[TranscriptRow]:
-    """Yield rows that may be of use: not the first, nor those with a bracket that never closed, except the last."""
-    for number, row in enumerate(taken):
-        is_lost = number == 0 or (number in since and row is not taken[-1])
-        yield from _behind_a_tear(row) if is_lost else [row]
 
 
 def _is_line(row: TranscriptRow) -> bool:
@@ -183,15 +173,15 @@ def _is_line(row: TranscriptRow) -> bool:
     return decoded is not None and _has_type(decoded[0])
 
 
-def _behind_a_tear(row: TranscriptRow) -> list[TranscriptRow]:
+def _behind_a_tear(row: TranscriptRow) -> TranscriptRow | None:
     """Return the row from the object on that was written right behind a torn one and ends with the row."""
     text = _text(row.data)
     for opening in islice(_OPENING.finditer(text, 1), _MAX_TRIES):
         decoded = _value_at(text, opening.start())
         if decoded and _has_type(decoded[0]) and _behind_space(text, decoded[1]) == len(text):
             before = _size(text[: opening.start()])
-            return [TranscriptRow(row.start + before, row.data[before:], row.ended)]
-    return []
+            return TranscriptRow(row.start + before, row.data[before:], row.ended)
+    return None
 
 
 def _has_type(value: Any) -> bool:
@@ -217,16 +207,9 @@ def _value_at(text: str, place: int) -> tuple[Any, int] | None:
     """Return the JSON value that begins here, without lone surrogates, and its end."""
     try:
         value, end = _DECODER.raw_decode(text, place)
-        if not _is_encodable(text[place:end]):
+        source = text[place:end]
+        if "\\ud" in source or "\\uD" in source or (not source.isascii() and _SURROGATE.search(source)):
             value = _DECODER.decode(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return None
     return value, end
-
-
-def _is_encodable(source: str) -> bool:
-    try:
-        source.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\\ud" not in source and "\\uD" not in source

@@ -1,7 +1,4 @@
-"""Read a session's file: new turns, its end, repeated and pasted words, the digest of work.
-
-A cursor is trusted while the file and the bytes before it are the same; otherwise everything is read again.
-"""
+"""Read a session's file: new turns, its end, repeated and pasted words, the digest of work."""
 
 import hashlib
 import io
@@ -9,7 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -25,10 +22,8 @@ _SIGNED = 2**63 - 1  # some file systems have larger inodes than a database can 
 
 
 class TranscriptStep(NamedTuple):
-    """An object of a transcript, and the offset behind it."""
-
     line: TranscriptLine
-    end: int
+    end: int  # the offset behind it
 
 
 def cursor_at(file: BinaryIO, offset: int) -> Cursor:
@@ -39,7 +34,7 @@ def cursor_at(file: BinaryIO, offset: int) -> Cursor:
 
 
 def start_of(file: BinaryIO, cursor: Cursor | None) -> int:
-    """Return where to read on: the cursor, or 0 if the file was replaced or rewritten."""
+    """Return where to read on: the cursor while file and bytes before it are the same, or 0."""
     if cursor is None or not 0 <= cursor.offset <= os.fstat(file.fileno()).st_size:
         return 0
     return cursor.offset if cursor_at(file, cursor.offset) == cursor else 0
@@ -70,21 +65,16 @@ def find_sessions(folders: Iterable[Path]) -> Iterator[Path]:
     """Yield every session file in these folders and their project folders, except sub-agents' and memem's own."""
     for folder in folders:
         entries = _entries(folder)
-        yield from _session_files(entries)
-        for entry in entries:
-            # Claude Code names a project's folder after its path, with a dash for every slash.
-            if entry.is_dir(follow_symlinks=False) and not entry.name.endswith(f"-{OWN_FOLDER}"):
-                yield from _session_files(_entries(Path(entry.path)))
+        # Claude Code names a project's folder after its path, with a dash for every slash.
+        projects = (entry for entry in entries if not entry.name.endswith(f"-{OWN_FOLDER}"))
+        inner = (_entries(entry.path) for entry in projects if entry.is_dir(follow_symlinks=False))
+        for entry in chain(entries, chain.from_iterable(inner)):
+            is_session = entry.name.endswith(".jsonl") and not entry.name.startswith("agent-")
+            if is_session and entry.is_file(follow_symlinks=False):
+                yield Path(entry.path)
 
 
-def _session_files(entries: list[os.DirEntry[str]]) -> Iterator[Path]:
-    for entry in entries:
-        is_session = entry.name.endswith(".jsonl") and not entry.name.startswith("agent-")
-        if is_session and entry.is_file(follow_symlinks=False):
-            yield Path(entry.path)
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -118,7 +108,6 @@ def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str 
 
 
 def _tail(path: Path, size: int) -> tuple[bytes, bool]:
-    """Return the last whole lines of a file, and whether these are all."""
     try:
         with safe_open.open_plain(path) as file:
             start = max(0, os.fstat(file.fileno()).st_size - size)
@@ -198,8 +187,6 @@ class Outputs:
 
 
 class _Output:
-    """The output of one tool, and its runs of words, computed on demand."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self._runs: dict[int, frozenset[int]] = {}
@@ -219,21 +206,21 @@ def pasted(text: str) -> tuple[str, ...]:
 
 
 def _hashes(words: list[str], size: int) -> Iterable[int]:
-    """Hash each run of `size` words."""
     return map(hash, zip(*(words[start:] for start in range(size)), strict=False))
 
 
 def digest(works: Sequence[Work], max_chars: int = 1_200) -> str:
     """List files, commands and errors, each once and in order, as far as they fit."""
-    parts = [
-        ("files touched: ", ", ", [name for work in works for name in work.files]),
-        ("commands run: ", "; ", [command for work in works for command in work.commands]),
-        ("errors seen: ", "; ", [error for work in works for error in work.errors]),
-    ]
     lines: list[str] = []
     left = max_chars
-    for number, (label, separator, items) in enumerate(parts):
+    parts = (
+        ("files touched: ", ", ", "files"),
+        ("commands run: ", "; ", "commands"),
+        ("errors seen: ", "; ", "errors"),
+    )
+    for number, (label, separator, kind) in enumerate(parts):
         share = left // (len(parts) - number)  # the next kinds get what this one leaves unused
+        items = (item for work in works for item in getattr(work, kind))
         line = ""
         for item in dict.fromkeys(filter(None, (" ".join(item.split()) for item in items))):
             longer = f"{line}{separator}{item}" if line else f"{label}{item}"

@@ -31,8 +31,6 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """The meaning of a line."""
-
     turn: Turn | None = None
     work: Work | None = None
     injected: tuple[str, ...] = ()  # ids of memories that memem showed here
@@ -49,31 +47,38 @@ def read(value: Object, session: str) -> TranscriptLine:
     if value.get("isSidechain"):
         pass  # a conversation of Claude with itself
     elif kind == "user":
+        output = tuple(text for block in blocks if _is(block, "tool_result") for text in _texts(_content(block)))
         line = TranscriptLine(
-            _human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)), output=_output(blocks)
+            _human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)), output=output
         )
     elif kind == "assistant":
         line = TranscriptLine(_assistant(value, blocks, session), _work_of_assistant(blocks))
     elif kind == "attachment":
-        line = TranscriptLine(injected=_ids(_attached(value)))
-    is_sdk = _word(value, "entrypoint").startswith(_SDK)
-    return replace(line, own=_is_own(value, blocks), time=_word(value, "timestamp"), is_sdk=is_sdk)
+        attachment = _part(value, "attachment")
+        if _is(attachment, "hook_additional_context"):
+            content = attachment.get("content")
+            texts = content if isinstance(content, list) else [content]
+            line = TranscriptLine(injected=_ids(text for text in texts if isinstance(text, str)))
+    first = next(_texts(blocks), "") if kind == "user" else ""
+    folder = re.split(r"[\\/]", _word(value, "cwd").rstrip("\\/"))[-1]
+    return replace(
+        line,
+        own=first.startswith(OWN_CALL) or folder == OWN_FOLDER,
+        time=_word(value, "timestamp"),
+        is_sdk=_word(value, "entrypoint").startswith(_SDK),
+    )
 
 
 def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:
     texts = list(_texts(blocks))
     is_output = value.get("toolUseResult") is not None or any(_is(block, "tool_result") for block in blocks)
     is_command = any(is_untyped(text) or shell_command(text) is not None for text in texts)
-    if is_output or is_command or _is_made_up(value):
+    # Claude Code marks messages of its own in several ways.
+    is_made_up = any(value.get(mark) for mark in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"))
+    origin = _word(_part(value, "origin"), "kind") or "human"  # or a task's notification, or another session
+    if is_output or is_command or is_made_up or origin != "human" or value.get("promptSource") == "system":
         return None
     return _turn(value, HUMAN, texts, session)
-
-
-def _is_made_up(value: Object) -> bool:
-    """Whether a user message was written by Claude Code, which it marks in several ways."""
-    marks = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-    origin = _word(_part(value, "origin"), "kind") or "human"  # or a task's notification, or another session
-    return any(value.get(mark) for mark in marks) or origin != "human" or value.get("promptSource") == "system"
 
 
 def _assistant(value: Object, blocks: list[Object], session: str) -> Turn | None:
@@ -114,13 +119,8 @@ def _work_of_user(blocks: list[Object]) -> Work | None:
     return _work(commands=commands, errors=map(_error, failed))
 
 
-def _output(blocks: list[Object]) -> tuple[str, ...]:
-    results = (_as_blocks(block.get("content")) for block in blocks if _is(block, "tool_result"))
-    return tuple(text for result in results for text in _texts(result))
-
-
 def _error(block: Object) -> str:
-    text = "\n".join(_texts(_as_blocks(block.get("content"))))
+    text = "\n".join(_texts(_content(block)))
     text = re.sub(r"</?tool_use_error>", "", text).strip()
     return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
 
@@ -133,7 +133,6 @@ def _work(
 
 
 def _items(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the first lines of the texts, cut."""
     lines = (text.strip().partition("\n")[0].strip() for text in texts)
     return tuple(line[:LONGEST_ITEM] for line in lines if line)
 
@@ -142,27 +141,14 @@ def _ids(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for text in texts for each in slice_ids(text)))
 
 
-def _attached(value: Object) -> list[str]:
-    """Return the texts that hooks added to the conversation."""
-    attachment = _part(value, "attachment")
-    content = attachment.get("content") if _is(attachment, "hook_additional_context") else None
-    texts = content if isinstance(content, list) else [content]
-    return [text for text in texts if isinstance(text, str)]
-
-
-def _is_own(value: Object, blocks: list[Object]) -> bool:
-    first = next(_texts(blocks), "") if value.get("type") == "user" else ""
-    folder = re.split(r"[\\/]", _word(value, "cwd").rstrip("\\/"))[-1]
-    return first.startswith(OWN_CALL) or folder == OWN_FOLDER
-
-
 def _blocks(value: Object) -> list[Object]:
     """Return the blocks of a message, if its role is that of the line."""
     message = _part(value, "message")
-    return _as_blocks(message.get("content")) if message.get("role") in (None, value.get("type")) else []
+    return _content(message) if message.get("role") in (None, value.get("type")) else []
 
 
-def _as_blocks(content: Any) -> list[Object]:
+def _content(part: Object) -> list[Object]:
+    content = part.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []

@@ -94,7 +94,9 @@ def _check_target(ws: Workspace, target: Path, *, force: bool) -> None:
         raise InputError(f"{target} already exists. Use `--force` to replace it.")
     is_file = target.suffix.lower() == JSON
     if target.is_symlink() or target.is_dir() == is_file:
-        raise InputError(f"{target} is not a {'file' if is_file else 'folder'} and cannot be replaced by one.")
+        raise InputError(
+            f"{target} is not a {'file' if is_file else 'folder'} and cannot be replaced by one. Use another path."
+        )
     if target.is_dir() and not export_format.is_folder(target) and any(target.iterdir()):
         raise InputError(f"{target} is not a memem export and was left unchanged. Export to another place.")
 
@@ -113,7 +115,6 @@ def _list_paths(ws: Workspace, project: str | None) -> list[str]:
 
 
 def _project_of(ws: Workspace, path: str) -> str | None:
-    """The project of a note; None for a page or an unreadable note."""
     if PurePosixPath(path).parts[0] in RESERVED - {ws.store.paths.review.name} or ws.store.is_page(path):
         return None
     try:

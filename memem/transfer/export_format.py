@@ -22,7 +22,7 @@ MARK, VERSION = "memem-export", 1
 HEADER, TOMBSTONES, FILES = "memem-export.json", "tombstones.jsonl", "memem"
 MAX_FILE_BYTES = 16_000_000  # sixteen times the size of the largest note
 LEFTOVER_NANOSECONDS = 3_600 * 10**9
-_FILE = re.compile(rb'\[\s*\{\s*"format"\s*:\s*"memem-export"')
+FILE_START = re.compile(rb'\[\s*\{\s*"format"\s*:\s*"memem-export"')
 _TEMPORARY = re.compile(re.escape(files.TEMPORARY_PREFIX) + "[0-9a-f]{16}(-old)?" + re.escape(files.TEMPORARY_SUFFIX))
 _MAX_NAME_BYTES = 255
 
@@ -50,14 +50,6 @@ Element = Header | bytes | PackedFile  # bytes are a line of the tombstones
 
 def is_folder(path: Path) -> bool:
     return (path / HEADER).is_file()
-
-
-def is_file(head: bytes) -> bool:
-    """Whether a file that starts with these bytes is an export."""
-    return bool(_FILE.match(head))
-
-
-# --- writing ------------------------------------------------------------------------------------------------------
 
 
 def write_file(target: Path, elements: Iterable[Element], *, fsync: bool) -> None:
@@ -126,10 +118,7 @@ def _remove_leftovers(new: Path) -> None:
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
-    """Replace the export in a folder, or restore it if that fails. Other files, such as `.git`, stay.
-
-    The header is replaced last and in one step: it marks the folder as an export even if this is interrupted.
-    """
+    """Replace the export in a folder, or restore it if that fails. Other files, such as `.git`, stay."""
     old.mkdir(mode=files.PRIVATE_FOLDER)
     moves = [
         move for name in (FILES, TOMBSTONES) for move in ((target / name, old / name), (new / name, target / name))
@@ -140,7 +129,7 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
             if os.path.lexists(source):
                 started.append((source, destination))
                 source.rename(destination)
-        (new / HEADER).replace(target / HEADER)
+        (new / HEADER).replace(target / HEADER)  # last: it marks the folder as an export even if this is interrupted
     except BaseException:
         for source, destination in reversed(started):
             if not os.path.lexists(source):
@@ -169,9 +158,6 @@ def _as_json(element: Element) -> dict[str, Any]:
     return {"path": element.path, "modified": element.modified, **content}
 
 
-# --- reading ------------------------------------------------------------------------------------------------------
-
-
 def read_folder(folder: Path) -> Iterator[Element | InputError]:
     """Yield the elements of an export, with an error in place of each unusable file."""
     try:
@@ -185,14 +171,31 @@ def read_folder(folder: Path) -> Iterator[Element | InputError]:
     for parent, folder_names, file_names in os.walk(root):
         folder_names[:] = sorted(name for name in folder_names if not Path(parent, name).is_symlink())
         for path in (Path(parent, name) for name in sorted(file_names)):
-            if path.is_file() and not path.is_symlink():
-                yield _read_packed(path, path.relative_to(root).as_posix())
+            if not path.is_file() or path.is_symlink():
+                continue
+            status, inside = path.stat(), path.relative_to(root).as_posix()
+            if status.st_size > MAX_FILE_BYTES:
+                yield InputError(f"{inside} is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+            else:
+                yield _checked(PackedFile(inside, path.read_bytes(), status.st_mtime_ns))
 
 
 def parse_element(value: Any) -> Element | InputError:
     """Parse an element after the header of a JSON file; returns an error for an unusable one."""
-    line = value.get("tombstone") if isinstance(value, dict) else None
-    return line.encode("utf-8", "replace") if isinstance(line, str) else _unpack(value)
+    fields = value if isinstance(value, dict) else {}
+    line, path, modified = fields.get("tombstone"), fields.get("path"), fields.get("modified")
+    if isinstance(line, str):
+        return line.encode("utf-8", "replace")
+    if not isinstance(path, str):
+        return InputError("it contains an element that is neither a file nor a tombstone")
+    text = fields.get("text")
+    try:
+        data = text.encode() if isinstance(text, str) else base64.b64decode(fields["base64"], validate=True)
+    except (ValueError, TypeError, KeyError):
+        return InputError(f"{_shown(path)} has no readable content")
+    if type(modified) is not int or not 0 <= modified < 1 << 62:
+        modified = 0
+    return _checked(PackedFile(path, data, modified))
 
 
 def parse_header(value: Any) -> Header:
@@ -203,31 +206,10 @@ def parse_header(value: Any) -> Header:
     if type(version) is not int or version < 1:
         raise InputError("the export does not state the version of its format")
     if version > VERSION:
-        raise InputError("it was exported by a newer memem; upgrade memem to import it")
+        raise InputError("it was exported by a newer version of memem; upgrade memem to import it")
     by, created, project = (str(value.get(name, "")) for name in ("memem", "created", "project"))
     file_count, tombstones = (value[name] if type(value.get(name)) is int else 0 for name in ("files", "tombstones"))
     return Header(MARK, version, by, created, project, file_count, tombstones)
-
-
-def _read_packed(path: Path, inside: str) -> PackedFile | InputError:
-    status = path.stat()
-    if status.st_size > MAX_FILE_BYTES:
-        return InputError(f"{inside} is larger than {MAX_FILE_BYTES // 1_000_000} MB")
-    return _checked(PackedFile(inside, path.read_bytes(), status.st_mtime_ns))
-
-
-def _unpack(value: Any) -> PackedFile | InputError:
-    path, modified = (value.get("path"), value.get("modified")) if isinstance(value, dict) else (None, None)
-    if not isinstance(path, str):
-        return InputError("it contains an element that is neither a file nor a tombstone")
-    text, encoded = value.get("text"), value.get("base64")
-    try:
-        data = text.encode() if isinstance(text, str) else base64.b64decode(encoded, validate=True)
-    except (ValueError, TypeError):
-        return InputError(f"{_shown(path)} has no readable content")
-    if type(modified) is not int or not 0 <= modified < 1 << 62:
-        modified = 0
-    return _checked(PackedFile(path, data, modified))
 
 
 def _checked(packed: PackedFile) -> PackedFile | InputError:

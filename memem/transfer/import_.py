@@ -1,7 +1,4 @@
-"""Import memories: Markdown, Claude Code's memory, conversations, other programs' databases, and exports of memem.
-
-An item's id is derived from its place and statement, so importing a source again creates nothing twice.
-"""
+"""Import memories: Markdown, Claude Code's memory, conversations, other programs' databases, and exports of memem."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:import")
 PROPOSED = "proposed"
 _LINK_LISTS = ("related", "contradicts")
-_WHY_LINKS = "links of an import"
+_WHY_LINKS = "links from an import"
 _CHANGES = (CREATED, "updated", "superseded", PROPOSED)
 
 Progress = Callable[[float, int], object]
@@ -59,66 +56,13 @@ class Imported:
 
 
 @dataclass(slots=True)
-class ImportLinks:
-    """The names of notes of one import, and the notes that have links."""
-
-    links: dict[str, str] = field(default_factory=dict)  # by name; empty for a name of several notes
-    linking: list[tuple[str, ImportItem]] = field(default_factory=list)  # ids of notes, and their items
-
-    def record(self, item: ImportItem, memory: Memory, written: Written) -> None:
-        link = f"[[{PurePosixPath(written.path).stem}]]"
-        for name in item.names if written.path else ():
-            self.links[name] = link if self.links.get(name, link) == link else ""
-        if any(map(any, item.links.values())) and written.memory.id == memory.id:
-            self.linking.append((memory.id, item))
-
-    def write(self, ws: Workspace) -> list[Memory]:
-        """Add the links that a note lacks, also after an interrupted import; returns the changed memories."""
-        changed = []
-        for identity, item in self.linking:
-            with suppress(NoteError, NotFound, Ambiguous, InputError):  # changed by a person meanwhile, or moved
-                memory = write.note_of(ws, identity).memory
-                changes: dict[str, Any] = {}
-                for name, targets in item.links.items():
-                    links = tuple(dict.fromkeys(self._resolve(ws, item, targets)))
-                    if links and not getattr(memory, name):
-                        changes[name] = links[:MAX_ITEMS] if name in _LINK_LISTS else links[0]
-                written = write.revise(ws, identity, why=_WHY_LINKS, **changes) if changes else None
-                changed += [written.memory] if written else []
-                _drop_contradiction(ws, identity)
-        return changed
-
-    def _resolve(self, ws: Workspace, item: ImportItem, targets: tuple[str, ...]) -> Iterator[str]:
-        for stem in filter(None, map(link_target, targets)):
-            name = stem.strip().lower()
-            if name in self.links:
-                yield from [self.links[name]] if self.links[name] and name not in item.names else []
-            elif _is_in_vault(ws, stem):
-                yield f"[[{stem}]]"
-
-
-def _is_in_vault(ws: Workspace, stem: str) -> bool:
-    end = f"/{stem}.md"
-    return ws.index.count_where("substr(path, ?) = ?", (-len(end), end)) > 0
-
-
-def _drop_contradiction(ws: Workspace, identity: str) -> None:
-    """A note does not contradict the one that superseded it: importing both found the difference."""
-    entry = find.get(ws, identity)
-    for other in resolve_links(ws, (entry.memory.supersedes, entry.memory.superseded_by)):
-        for one, related in ((entry, other), (other, entry)):
-            rest = tuple(link for link in one.memory.contradicts if not related.is_named_by(link))
-            if rest != one.memory.contradicts:
-                write.revise(ws, one.id, why=_WHY_LINKS, contradicts=rest)
-
-
-@dataclass(slots=True)
 class _ImportRun:
     ws: Workspace
     project: str
     dry_run: bool
     progress: ReadProgress
-    links: ImportLinks = field(default_factory=ImportLinks)
+    links: dict[str, str] = field(default_factory=dict)  # to imported notes by name; empty for a name of several
+    linking: list[tuple[str, ImportItem]] = field(default_factory=list)  # ids of notes with links, and their items
     files: list[ImportedFile] = field(default_factory=list)
     previewed: dict[tuple[str, str], Written] = field(default_factory=dict)  # by project and fingerprint
     has_conflicts: bool = False
@@ -144,7 +88,7 @@ def import_notes(
             run.progress.report(0)
             _import_source(run, source)
             run.progress.done += 1
-        linked = [] if dry_run else run.links.write(ws)
+        linked = [] if dry_run else _write_links(run)
     run.progress.report(0)
     if not dry_run and (run.has_conflicts or any(memory.contradicts for memory in linked)):
         conflicts.write_page(ws)
@@ -174,25 +118,36 @@ def _import_item(run: _ImportRun, source: Source, item: ImportItem) -> ImportedF
     place = "" if item.place == source.inside else item.place
     if item.problem:
         return ImportedFile(source.shown, REFUSED, reason=item.problem, place=place)
-    memory = _as_memory(run.ws, item, run.project)
+    ws, memory = run.ws, _as_memory(run.ws, item, run.project)
     try:
-        written = _preview(run, memory) if run.dry_run else _save(run.ws, memory, item)
+        if run.dry_run:
+            written = _preview(run, memory)
+        else:
+            ensure_filled(ws, ensure_vault(ws))
+            # It may be older than existing notes, so it never rewrites one.
+            candidate, why = Candidate(memory, IMPORTED), f"imported from {item.place}"
+            written = _imported_before(ws, memory) or reconcile.settle(ws, candidate, why=why)
     except (InputError, NoteError, OSError) as problem:
         return replace(_failure(source, problem), place=place)
-    run.links.record(item, memory, written)
+    link = f"[[{PurePosixPath(written.path).stem}]]"
+    for name in item.names if written.path else ():
+        run.links[name] = link if run.links.get(name, link) == link else ""
+    if any(map(any, item.links.values())) and written.memory.id == memory.id:
+        run.linking.append((memory.id, item))
     run.has_conflicts |= bool(written.memory.contradicts)
     # Some readers remove secrets before they split a file into items.
     secrets = dict.fromkeys((*written.redacted, *redact.marked(f"{item.memory.title}\n{item.memory.body}")))
-    removed = f"removed: {', '.join(secrets)}" if secrets and written.outcome != EXISTS else ""
-    reason = "; ".join(filter(None, (f"it {written.doubt}" if written.doubt else "", removed)))
+    reasons = [f"it {written.doubt}"] if written.doubt else []
+    reasons += [f"removed: {', '.join(secrets)}"] if secrets and written.outcome != EXISTS else []
+    reason = "; ".join(reasons)
     return ImportedFile(source.shown, written.outcome, written.memory.id, written.memory.title, reason, place)
 
 
 def _as_memory(ws: Workspace, item: ImportItem, project: str) -> Memory:
-    """The memory that an item would become, its dates with a time and zone."""
     memory, now, zone = item.memory, iso(ws.clock()), ws.clock().tzinfo
     return replace(
         memory,
+        # Derived from place and statement, so that importing a source again creates nothing twice.
         id=str(uuid.uuid5(_NAMESPACE, f"{item.place}\n{fingerprint(memory.body)}")),
         project=clean_project_name(project or memory.project),
         anchors=(),
@@ -201,13 +156,6 @@ def _as_memory(ws: Workspace, item: ImportItem, project: str) -> Memory:
         valid_from=dates.write_as_time(memory.valid_from, zone),
         valid_to=dates.write_as_time(memory.valid_to, zone, last=True),
     )
-
-
-def _save(ws: Workspace, memory: Memory, item: ImportItem) -> Written:
-    """Save it like any other candidate. It may be older than existing notes, so it never rewrites one."""
-    ensure_filled(ws, ensure_vault(ws))
-    earlier = _imported_before(ws, memory)
-    return earlier or reconcile.settle(ws, Candidate(memory, IMPORTED), why=f"imported from {item.place}")
 
 
 def _preview(run: _ImportRun, memory: Memory) -> Written:
@@ -233,9 +181,44 @@ def _preview(run: _ImportRun, memory: Memory) -> Written:
 
 
 def _imported_before(ws: Workspace, memory: Memory) -> Written | None:
-    """The note that an earlier import made, also if it was changed since."""
     rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (memory.id,)))
     return next((Written(EXISTS, row.memory, row.path) for row in rows if row.memory), None)
+
+
+def _write_links(run: _ImportRun) -> list[Memory]:
+    """Add the links that a note lacks, also after an interrupted import; returns the changed memories."""
+    ws, changed = run.ws, []
+    for identity, item in run.linking:
+        with suppress(NoteError, NotFound, Ambiguous, InputError):  # changed by a person meanwhile, or moved
+            memory = write.note_of(ws, identity).memory
+            changes: dict[str, Any] = {}
+            for name, targets in item.links.items():
+                links = tuple(dict.fromkeys(_resolve(run, item, targets)))
+                if links and not getattr(memory, name):
+                    changes[name] = links[:MAX_ITEMS] if name in _LINK_LISTS else links[0]
+            written = write.revise(ws, identity, why=_WHY_LINKS, **changes) if changes else None
+            changed += [written.memory] if written else []
+            _drop_contradiction(ws, identity)
+    return changed
+
+
+def _resolve(run: _ImportRun, item: ImportItem, targets: tuple[str, ...]) -> Iterator[str]:
+    for stem in filter(None, map(link_target, targets)):
+        name = stem.strip().lower()
+        if name in run.links:
+            yield from [run.links[name]] if run.links[name] and name not in item.names else []
+        elif run.ws.index.count_where("substr(path, ?) = ?", (-len(f"/{stem}.md"), f"/{stem}.md")):
+            yield f"[[{stem}]]"
+
+
+def _drop_contradiction(ws: Workspace, identity: str) -> None:
+    """A note does not contradict the one that superseded it: importing both found the difference."""
+    entry = find.get(ws, identity)
+    for other in resolve_links(ws, (entry.memory.supersedes, entry.memory.superseded_by)):
+        for one, related in ((entry, other), (other, entry)):
+            rest = tuple(link for link in one.memory.contradicts if not related.is_named_by(link))
+            if rest != one.memory.contradicts:
+                write.revise(ws, one.id, why=_WHY_LINKS, contradicts=rest)
 
 
 def _failure(source: Source, problem: Exception) -> ImportedFile:

@@ -10,13 +10,11 @@ CREATED, EXISTS, DIFFERS, REFUSED, UNREADABLE = "created", "exists", "differs", 
 
 @dataclass(frozen=True, slots=True)
 class ImportItem:
-    """One memory of a source, without an id, or a `problem` that says why it cannot become one."""
-
     place: str  # inside the source; the same each time that the source is read
-    memory: Memory = field(default_factory=lambda: Memory("", "", ""))
+    memory: Memory = field(default_factory=lambda: Memory("", "", ""))  # without an id
     names: tuple[str, ...] = ()  # how other items of the source link to it
     links: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by property
-    problem: str = ""
+    problem: str = ""  # why it cannot become a memory
 
 
 @dataclass(frozen=True, slots=True)

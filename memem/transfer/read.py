@@ -81,11 +81,7 @@ def _read_text(source: Source) -> str:
         raise NoteUnreadable(f"it is not UTF-8 text (byte {problem.start})") from None
 
 
-# --- notes --------------------------------------------------------------------------------------------------------
-
-
 def _read_note(source: Source) -> tuple[Note, dict[str, Any]]:
-    """Read a Markdown file by whichever program; also returns its properties as they were written."""
     from memem.transfer.readers import foreign_frontmatter  # slow to import
 
     text, properties = foreign_frontmatter.normalise(_read_text(source))
@@ -94,20 +90,18 @@ def _read_note(source: Source) -> tuple[Note, dict[str, Any]]:
 
 def _note_item(source: Source, note: Note) -> ImportItem:
     """Keep everything that a note says about itself, except its author and values that memem does not know."""
-    memory = note.memory
+    memory, body = note.memory, note.memory.body
     title = memory.title if len(memory.title) <= MAX_TITLE else ""
-    body = memory.body
     first, _, rest = body.partition("\n")
     if "title" not in note.document and first.startswith("#") and first.strip("# \t") == title and rest.strip(_MARKS):
         body = rest.strip()
     if body and not body.strip(_MARKS):
-        raise InputError("it has no text, only lines and marks")
+        raise InputError("it has no text, only horizontal rules and punctuation")
     links = {"related": memory.related, "contradicts": memory.contradicts}
     links |= {"supersedes": (memory.supersedes,), "superseded_by": (memory.superseded_by,)}
     names = (source.path.stem.lower(), *((memory.id.lower(), memory.id[:ID8].lower()) if note.has_id else ()))
-    no_dates: dict[str, Any] = {
-        name: "" for name in ("created", "valid_from", "valid_to") if not moment(getattr(memory, name))
-    }
+    dates = ("created", "valid_from", "valid_to")
+    no_dates: dict[str, Any] = {name: "" for name in dates if not moment(getattr(memory, name))}
     memory = replace(
         memory,
         id="",
@@ -122,9 +116,6 @@ def _note_item(source: Source, note: Note) -> ImportItem:
     return ImportItem(source.place, memory, tuple(dict.fromkeys(names)), links)
 
 
-# --- Claude Code --------------------------------------------------------------------------------------------------
-
-
 def _read_statements(ws: Workspace, source: Source, text: str) -> Iterator[ImportItem]:
     """Yield statements; in an index not the lines that only point to an existing file next to it."""
     project = project_of(ws, source.path)
@@ -135,12 +126,10 @@ def _read_statements(ws: Workspace, source: Source, text: str) -> Iterator[Impor
         # Independent of the folder that is imported.
         place = f"{project}/{source.path.name}{'#' if statement.place else ''}{statement.place}"
         if statement.imports:
-            yield ImportItem(
-                place, problem=f"it refers to another file; import it with `memem import {statement.imports}`"
-            )
+            problem = f"it refers to another file; import it with `memem import {statement.imports}`"
+            yield ImportItem(place, problem=problem)
             continue
-        kind = statement.kind
-        layer = classify_layer(kind, 3, ())
+        kind, layer = statement.kind, classify_layer(statement.kind, 3, ())
         memory = Memory("", statement.title, statement.body, project, kind, layer=layer, source_turn=place)
         yield ImportItem(place, memory)
 
@@ -186,13 +175,9 @@ def _session_folder(folder: Path) -> Path | None:
     """The folder of a project according to its sessions; Claude Code's name for it is ambiguous."""
     for session in sorted(folder.glob("*.jsonl"), reverse=True):
         with suppress(OSError, ValueError), safe_open.open_plain(session) as file:
-            match = _CWD.search(file.read(65_536))
-            if match:
+            if match := _CWD.search(file.read(65_536)):
                 return Path(from_json(match[1]))
     return None
-
-
-# --- conversations ------------------------------------------------------------------------------------------------
 
 
 def _read_chats(source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
@@ -203,8 +188,7 @@ def _read_chats(source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
             progress.turns += len(turns)
             progress.report(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):
-                turn = prompt.find_quoted_turn(turns, operation.quote)
-                if turn:
+                if turn := prompt.find_quoted_turn(turns, operation.quote):
                     yield _chat_item(operation, turn)
 
 
@@ -231,7 +215,6 @@ def _chat_item(operation: Operation, turn: Turn) -> ImportItem:
 
 @contextmanager
 def _open_chats(source: Source) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a file, or one in an archive; also returns its size."""
     if not source.member:
         with source.path.open("rb") as file:
             yield file, os.fstat(file.fileno()).st_size
@@ -240,7 +223,7 @@ def _open_chats(source: Source) -> Iterator[tuple[IO[bytes], int]]:
         with zipfile.ZipFile(source.path) as archive:
             size = archive.getinfo(source.member).file_size
             if size > MAX_UNPACKED_BYTES:
-                raise InputError(f"{source.member} in it is larger than {MAX_UNPACKED_BYTES // 10**9} GB unpacked")
+                raise InputError(f"{source.member} inside it is larger than {MAX_UNPACKED_BYTES // 10**9} GB unpacked")
             with archive.open(source.member) as member:
                 yield member, size
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, KeyError) as error:

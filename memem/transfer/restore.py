@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from memem.core.errors import InputError, NoteError, RewriteRefused
+from memem.core.errors import InputError, NoteChanged, NoteError, RewriteRefused
 from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
-from memem.notes import imported_tombstones
-from memem.pages import markdown, playbook_format
+from memem.notes import forget
+from memem.pages import markdown, playbook_page
 from memem.safety.gate import Verdict, cleanse
 from memem.search.refresh import ensure_filled, fresh_rows, refresh_stale
 from memem.transfer import export_format
@@ -31,8 +31,6 @@ from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
-
-_NO_STAMP = (0, 0, -1)
 
 
 @dataclass(slots=True)
@@ -53,7 +51,12 @@ class Restore:
                 tombstone_lines.append(element)
             else:
                 done += 1
-                yield self._restore(element), min(done / total, 1.0)
+                try:
+                    file = self._restore(element)
+                except (InputError, NoteError) as problem:
+                    path = element.path if isinstance(element, PackedFile) else ""
+                    file = self._outcome(path, REFUSED, reason=str(problem))
+                yield file, min(done / total, 1.0)
         self._add_tombstones(tombstone_lines)  # last: a note may have existed next to its tombstone
 
     def _elements(self) -> Iterator[Element | InputError]:
@@ -67,15 +70,11 @@ class Restore:
 
     def _restore(self, packed: PackedFile | InputError) -> ImportedFile:
         if isinstance(packed, InputError):
-            return self._outcome("", REFUSED, reason=str(packed))
-        try:
-            return self._restore_file(packed)
-        except (InputError, NoteError) as problem:
-            return self._outcome(packed.path, REFUSED, reason=str(problem))
-
-    def _restore_file(self, packed: PackedFile) -> ImportedFile:
+            raise packed
         ws, top = self.ws, PurePosixPath(packed.path).parts[0]
-        note = _parse_note(ws, packed)
+        note = None
+        with suppress(NoteError):  # half-typed by a person: kept as it is
+            note = notes.parse(packed.path, packed.data, ws.store.derived_id(packed.path))
         is_note = top not in RESERVED and not (top.lower() in PAGE_NAMES and not (note and note.has_id))
         is_memory = note is not None and (is_note or top == ws.store.paths.review.name)
         identity = note.memory.id if note and is_memory else ""
@@ -89,7 +88,7 @@ class Restore:
             self._write(replace(packed, path=path, data=data), identity, top)
         removed = ", ".join(verdict.redacted) or "invisible characters"
         reasons = [f"changed: {removed} removed"] if data != packed.data else []
-        reasons += [f"it {verdict.doubt}, and waits for `memem review`"] if is_note and verdict.doubt else []
+        reasons += [f"it {verdict.doubt} and is waiting for `memem review`"] if is_note and verdict.doubt else []
         title = verdict.memory.title if is_memory else path
         return self._outcome(packed.path, CREATED, identity, title, "; ".join(reasons))
 
@@ -128,16 +127,17 @@ class Restore:
     def _write(self, packed: PackedFile, identity: str, top: str) -> None:
         ws = self.ws
         with writing(ws):
-            restore.put_back(ws.store, packed.path, packed.data, instead_of=None, fsync=ws.settings.fsync)
+            if restore.is_taken(ws.store, packed.path):
+                raise NoteChanged(f"{packed.path} has just been created by another program; nothing was written.")
+            restore.put_back(ws.store, packed.path, packed.data)
             if packed.modified:
                 with suppress(OSError):  # the time of a person's last change dates what they believed
                     os.utime(ws.store.absolute(packed.path), ns=(packed.modified, packed.modified))
             action = "propose" if top == ws.store.paths.review.name else "save"
-            record_change(
-                ws, action, identity, Change(packed.path, None, packed.data), f"imported from {self.source.inside}"
-            )
+            change = Change(packed.path, None, packed.data)
+            record_change(ws, action, identity, change, f"imported from {self.source.inside}")
             if top not in RESERVED and not ws.store.is_page(packed.path):
-                refresh_stale(ws, [(packed.path, _NO_STAMP)])
+                refresh_stale(ws, [(packed.path, None)])
 
     def _outcome(self, place: str, outcome: str, identity: str = "", title: str = "", reason: str = "") -> ImportedFile:
         return ImportedFile(self.source.shown, outcome, identity, title, reason, place)
@@ -151,14 +151,19 @@ class Restore:
         ours = self.ws.tombstones.load()
         active = {tombstone.key for tombstone in ours.standing}
         lifted = {tombstone.key for tombstone in ours.lifted}
-        remembered = imported_tombstones.remembered(self.ws, theirs)
+        remembered = forget.keys_of_present_notes(self.ws, theirs)
         own_lines = set(self.ws.tombstones.lines())
-        new_lines = [line for line in lines if line not in own_lines and _has_new_key(line, remembered | active)]
+        new_lines = [
+            line
+            for line in lines
+            if line not in own_lines and (parsed := vault_tombstones.parse_line(line)) is not None
+            if (parsed.key if isinstance(parsed, Tombstone) else parsed) not in remembered | active
+        ]
         new_keys = {tombstone.key for tombstone in theirs.standing} - active - lifted - remembered
         self.tombstones = len(new_keys)
         if new_lines and not self.dry_run:
             with writing(self.ws):
-                imported_tombstones.take_in(self.ws, new_lines, new_keys, f"forgotten in {self.source.inside}")
+                forget.add_imported(self.ws, new_lines, new_keys, f"forgotten in {self.source.inside}")
 
 
 def _is_same_page(ws: Workspace, packed: PackedFile, existing: bytes) -> bool:
@@ -168,28 +173,13 @@ def _is_same_page(ws: Workspace, packed: PackedFile, existing: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     if PurePosixPath(packed.path).parts[0] == ws.store.paths.playbooks.name:
-        one, other = map(playbook_format.parse_page, texts)
+        one, other = map(playbook_page.parse_page, texts)
         if (one.theirs, one.gone) != (other.theirs, other.gone):
             return False
     return markdown.merge_part(texts[0], "") == markdown.merge_part(texts[1], "")
 
 
-def _has_new_key(line: bytes, keys: set[str]) -> bool:
-    """Whether a line adds or lifts a tombstone with another key."""
-    parsed = vault_tombstones.parse_line(line)
-    key = parsed.key if isinstance(parsed, Tombstone) else parsed
-    return parsed is not None and key not in keys
-
-
-def _parse_note(ws: Workspace, packed: PackedFile) -> Note | None:
-    try:
-        return notes.parse(packed.path, packed.data, ws.store.derived_id(packed.path))
-    except NoteError:
-        return None  # half-typed by a person: kept as it is
-
-
 def _clean(note: Note | None, packed: PackedFile) -> tuple[bytes, Verdict]:
-    """The bytes that may be written, and the gate's verdict."""
     if note is None:
         try:
             verdict = cleanse(Memory("", Path(packed.path).stem, packed.data.decode()), ("body",))

@@ -51,7 +51,7 @@ class Source:
 def find_sources(ws: Workspace, paths: Sequence[Path], format: str = "") -> list[Source]:
     """Return every file under the paths once. Raises if a path does not exist or has no known format."""
     if format and format not in FORMATS:
-        raise InputError(f"There is no format {format!r}. Use one of {', '.join(FORMATS)}.")
+        raise InputError(f"Unknown format {format!r}. Use one of {', '.join(FORMATS)}.")
     return list(dict.fromkeys(source for path in paths for source in _find(ws, path.absolute(), format)))
 
 
@@ -80,7 +80,7 @@ def recognise(path: Path) -> str:
             return INSTRUCTIONS
         return REMEMBERED if (path.parent / INDEX).is_file() else MARKDOWN
     head = _read_head(path)
-    if export_format.is_file(head):
+    if export_format.FILE_START.match(head):
         return EXPORT
     if head.startswith(claude_mem.MAGIC):
         return CLAUDE_MEM
@@ -98,7 +98,6 @@ def _read_head(path: Path) -> bytes:
 
 
 def _chat_members(path: Path) -> tuple[str, ...]:
-    """The conversations in an archive of Claude.ai or ChatGPT."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(name for name in archive.namelist() if _CHATS.fullmatch(name.rpartition("/")[2]))
@@ -129,14 +128,10 @@ def _walk(ws: Workspace, root: Path, format: str) -> Iterator[Source]:
             if name.startswith(".") or name in excluded or not is_known or path.is_symlink() or not path.is_file():
                 continue
             if not (is_vault or is_page_folder) or store.is_memory(path.relative_to(base).as_posix()):
-                yield _recognised_source(path, path.relative_to(root).as_posix(), format)
+                inside, is_given = path.relative_to(root).as_posix(), format and path.suffix.lower() in SUFFIXES
+                try:
+                    yield Source(path, inside, format if is_given else recognise(path))
+                except InputError as problem:
+                    yield Source(path, inside, MARKDOWN, str(problem))
     for error in errors:
         yield Source(Path(str(error.filename)), "", MARKDOWN, files.reason(error))
-
-
-def _recognised_source(path: Path, inside: str, format: str) -> Source:
-    try:
-        is_given = format and path.suffix.lower() in SUFFIXES
-        return Source(path, inside, format if is_given else recognise(path))
-    except InputError as problem:
-        return Source(path, inside, MARKDOWN, str(problem))

@@ -17,7 +17,6 @@ from memem.core.options import OPTIONS, Option
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 _VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s#"'][^\s#]*)"""
 
 
@@ -50,41 +49,30 @@ def change(ws: Workspace, key: str, value: str) -> Path:
     """Write one key to `config.toml`; comments and other lines stay."""
     changed = option(key)
     try:
-        changed.parse(value)
+        parsed = changed.parse(value)
     except ValueError as problem:
         raise SettingsError(f"{key} cannot be {value!r}: {problem}.") from None
+    if isinstance(parsed, bool | int | float):
+        literal = str(parsed).lower()
+    else:  # a TOML string escapes what a JSON string escapes, and DEL
+        literal = json.dumps(str(parsed), ensure_ascii=False).replace("\x7f", "\\u007f")
     path = ws.home.config_file
     before = settings.read_config(path)
     text = path.read_bytes().decode() if path.exists() else ""
-    line = f"{key} = {_as_toml(changed, value)}"
+    line = f"{key} = {literal}"
     pattern = re.compile(rf"^{re.escape(key)}[ \t]*=[ \t]*{_VALUE}", re.MULTILINE)
     if pattern.search(text):
         text = pattern.sub(lambda _: line, text, count=1)
     else:
         newline = "\r\n" if "\r\n" in text else "\n"
         text = text + ("" if not text or text.endswith("\n") else newline) + line + newline
-    if _other_settings(text, key) != {name: item for name, item in before.items() if name != key}:
+    try:
+        after = settings.as_texts(from_toml(text))
+    except ValueError:
+        after = {}
+    if key not in after or {**after, key: ""} != {**before, key: ""}:
         raise SettingsError(f"{path} cannot be changed safely by memem; edit it by hand.")
     with using_home(ws.home):
         files.make_folder(ws.home.root)
         files.write_atomic(path.resolve(), text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return path
-
-
-def _other_settings(text: str, key: str) -> dict[str, str] | None:
-    """The other settings in a text; None if it is not TOML or has no such key."""
-    try:
-        table = from_toml(text)
-    except ValueError:
-        return None
-    return settings.as_texts({name: item for name, item in table.items() if name != key}) if key in table else None
-
-
-def _as_toml(option: Option, value: str) -> str:
-    parsed = option.parse(value)
-    if isinstance(parsed, bool):
-        return str(parsed).lower()
-    if isinstance(parsed, int | float):
-        return str(parsed)
-    # A TOML string escapes what a JSON string escapes, and DEL.
-    return json.dumps(str(parsed), ensure_ascii=False).replace("\x7f", "\\u007f")

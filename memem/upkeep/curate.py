@@ -1,7 +1,4 @@
-"""Tidy the vault: suggest memories to merge, split or archive, and apply suggestions in one batch that can be undone.
-
-Suggestions are independent of each other. Notes that a person wrote or changed are only reported.
-"""
+"""Tidy the vault: suggest memories to merge, split or archive, and apply them in one batch that can be undone."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -23,27 +20,26 @@ from memem.core.project import normalise
 from memem.notes import forget, write
 from memem.notes.reconcile import EVIDENCE_CHARACTERS
 from memem.safety.gate import MAX_ITEMS, cleanse
+from memem.safety.quote import join_words
 from memem.search.graph import read
 from memem.state import usefulness
-from memem.upkeep import curation_rules, similar_notes, split_rules
+from memem.upkeep import curation_rules, similar_notes
 from memem.upkeep.curation_rules import Merge
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 MERGE, SPLIT, ARCHIVE = "merge", "split", "archive"
 MAX_OF_A_KIND = 100  # the next run finds the others
 GONE = "there is no such suggestion: it was applied, or one of its notes has changed"
 CHANGED = "one of its notes has changed since"
-_IMPORTED = "import"
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _SAYS = {
-    SAME: "says the same as",
+    SAME: "says the same thing as",
     CONTAINS: "adds nothing to",
     CONTAINED: "adds nothing to",
-    NEAR: "says almost the same as",
+    NEAR: "says almost the same thing as",
 }
 # A suggestion is valid as long as these are unchanged and the note is in force.
 _JUDGED = ("title", "body", "project", "kind", "layer", "valid_to", "contradicts", "author", "source_type")
@@ -84,20 +80,17 @@ def curate(ws: Workspace, *, project: str | None = None, apply: Sequence[str] | 
         return result
     by_id = {suggestion.id: suggestion for suggestion in result.suggestions}
     chosen = list(dict.fromkeys(identity.strip().lower() for identity in apply)) or list(by_id)
-    applied: list[str] = []
-    left: list[NotApplied] = []
+    reasons: dict[str, str] = {}
     with ws.events.batch("curate") as batch:
         for identity in chosen:
-            reason = _apply(ws, by_id[identity]) if identity in by_id else GONE
-            if reason:
-                left.append(NotApplied(identity, reason))
-            else:
-                applied.append(identity)
-    return replace(result, applied=tuple(applied), left=tuple(left), batch=batch if applied else "")
+            reasons[identity] = _apply(ws, by_id[identity]) if identity in by_id else GONE
+    applied = tuple(identity for identity, reason in reasons.items() if not reason)
+    left = tuple(NotApplied(identity, reason) for identity, reason in reasons.items() if reason)
+    return replace(result, applied=applied, left=left, batch=batch if applied else "")
 
 
 def suggest(ws: Workspace, *, project: str | None = None) -> Curated:
-    """Suggest merges, then splits, then archiving, for the vault or one project. Nothing is changed."""
+    """Suggest merges, splits and archiving, each independent of the others, for the vault or one project."""
     require_vault(ws)
     everything, only = _list_in_force(ws), None if project is None else normalise(project)
     entries = [entry for entry in everything if only in (None, entry.project)]
@@ -105,7 +98,7 @@ def suggest(ws: Workspace, *, project: str | None = None) -> Curated:
     named = {id8_of(link) for entry in everything for link in entry.memory.contradicts}
     free = [entry for entry in entries if not entry.memory.contradicts and entry.memory.id8 not in named]
     # Splits are made first: otherwise notes would be merged into a note that says many things.
-    parts = {entry.id: texts for entry in free if (texts := split_rules.split_parts(entry.memory))}
+    parts = {entry.id: texts for entry in free if (texts := curation_rules.split_parts(entry.memory))}
     splits, more_splits = _take(_suggest_split(ws, entry, parts[entry.id]) for entry in free if entry.id in parts)
     theirs = {suggestion.notes[0].id for suggestion in splits if suggestion.yours}
     merges, more_merges = _suggest_merges(ws, [entry for entry in free if entry.id not in parts.keys() - theirs])
@@ -130,7 +123,7 @@ def _list_in_force(ws: Workspace) -> list[Entry]:
 
 def _is_theirs(ws: Workspace, entry: Entry) -> bool:
     """Whether a note was written or changed by a person, or imported, which may be either."""
-    if entry.memory.author != "model" or entry.memory.source_type == _IMPORTED:
+    if entry.memory.author != "model" or entry.memory.source_type == "import":
         return True
     try:
         return ws.store.read(entry.path).touched_by_hand
@@ -138,11 +131,14 @@ def _is_theirs(ws: Workspace, entry: Entry) -> bool:
         return True  # being written to, or gone
 
 
-def _identity(what: str, notes: Sequence[Entry]) -> str:
+def _suggestion(
+    what: str, notes: tuple[Entry, ...], reason: str, outcome: str, into: tuple[str, ...] = (), yours: str = ""
+) -> Suggestion:
     import hashlib
 
-    parts = sorted(f"{entry.id} {fingerprint(entry.body)}" for entry in notes)
-    return hashlib.sha256("\n".join([what, *parts]).encode()).hexdigest()[:8]
+    statements = sorted(f"{entry.id} {fingerprint(entry.body)}" for entry in notes)
+    identity = hashlib.sha256("\n".join([what, *statements]).encode()).hexdigest()[:8]
+    return Suggestion(identity, what, notes[0].project, reason, outcome, notes, into, yours)
 
 
 def _name(entry: Entry) -> str:
@@ -150,9 +146,9 @@ def _name(entry: Entry) -> str:
 
 
 def _suggest_merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], bool]:
-    """Suggest merges, the surest first; also returns whether there may be more."""
     pairs = similar_notes.likely_pairs(ws, entries)
-    compared = similar_notes.affordable(pairs)
+    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[: similar_notes.MAX_PAIRS])
+    compared = pairs[: sum(effort <= similar_notes.MAX_EFFORT for effort in efforts)]
     related = [
         (relation == NEAR, -likeness, one.id, other.id, relation, one, other)
         for one, other, (likeness, cosine) in compared
@@ -178,33 +174,21 @@ def _suggest_merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Sugge
 
 def _describe_merge(merge: Merge) -> Suggestion:
     kept, ended = merge.kept, merge.ended
-    gains = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it"] if merge.added else []
-    gains += ["its evidence"] if ended.memory.evidence else []
-    gains += [f"its {name}" for name in curation_rules.gained(kept.memory, ended.memory)]
-    gets = f" and gets {', '.join(gains)}" if gains and not merge.untouched else ""
-    return Suggestion(
-        _identity(MERGE, (kept, ended)),
-        MERGE,
-        kept.project,
-        f"{_name(ended)} {_SAYS[merge.relation]} {_name(kept)}",
-        f"{kept.memory.id8} stays{gets}; {ended.memory.id8} is superseded by it",
-        (kept, ended),
-        ("\n\n".join((kept.body, "\n".join(merge.added))),) if merge.added else (),
-        merge.yours,
-    )
+    gains = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)}"] if merge.added else []
+    gains += ["evidence"] if ended.memory.evidence else []
+    gains += curation_rules.gained(kept.memory, ended.memory)
+    gets = f", gains {join_words(gains)} from the other" if gains and not merge.untouched else ""
+    reason = f"{_name(ended)} {_SAYS[merge.relation]} {_name(kept)}"
+    outcome = f"{kept.memory.id8} stays{gets} and supersedes {ended.memory.id8}"
+    into = ("\n\n".join((kept.body, "\n".join(merge.added))),) if merge.added else ()
+    return _suggestion(MERGE, (kept, ended), reason, outcome, into, merge.yours)
 
 
 def _suggest_split(ws: Workspace, entry: Entry, parts: tuple[str, ...]) -> Suggestion:
-    return Suggestion(
-        _identity(SPLIT, (entry,)),
-        SPLIT,
-        entry.project,
-        f"{_name(entry)} says {len(parts)} unrelated things",
-        f"it is replaced by {len(parts)} notes of the same origin, which supersede {entry.memory.id8}",
-        (entry,),
-        parts,
-        f"{entry.memory.id8} is yours" if _is_theirs(ws, entry) else "",
-    )
+    reason = f"{_name(entry)} says {len(parts)} unrelated things"
+    outcome = f"it is replaced by {len(parts)} notes of the same origin, which supersede {entry.memory.id8}"
+    yours = f"{entry.memory.id8} is yours" if _is_theirs(ws, entry) else ""
+    return _suggestion(SPLIT, (entry,), reason, outcome, parts, yours)
 
 
 def _suggest_archiving(ws: Workspace, entries: Sequence[Entry], linked: frozenset[str]) -> Iterator[Suggestion]:
@@ -212,22 +196,21 @@ def _suggest_archiving(ws: Workspace, entries: Sequence[Entry], linked: frozense
     for project, time in usefulness.prompts(ws):
         for name in {GENERAL, project}:
             prompt_times.setdefault(name, []).append(time)
-    counts = usefulness.tally(ws, [entry.id for entry in entries]) if prompt_times[GENERAL] else {}
-    for entry in entries if prompt_times[GENERAL] else ():
+    if not prompt_times[GENERAL]:
+        return
+    counts = usefulness.tally(ws, [entry.id for entry in entries])
+    for entry in entries:
         written = moment(entry.memory.updated or entry.memory.created)
         times = prompt_times.get(entry.project, [])
         prompts = len(times) - bisect_left(times, written.timestamp()) if written else 0
         shown, used = counts.get(entry.id, (0, 0))
         reason = curation_rules.idle(entry.memory, ws.clock(), prompts=prompts, shown=shown, used=used)
-        is_linked = entry.memory.id8 in linked or link_target(entry.link) in linked
-        if reason and not is_linked and not _is_theirs(ws, entry):
+        if reason and linked.isdisjoint((entry.memory.id8, link_target(entry.link))) and not _is_theirs(ws, entry):
             outcome = f"{entry.memory.id8} is archived (layer 3), where only a search finds it"
-            about = f"{_name(entry)} was {reason}"
-            yield Suggestion(_identity(ARCHIVE, (entry,)), ARCHIVE, entry.project, about, outcome, (entry,))
+            yield _suggestion(ARCHIVE, (entry,), f"{_name(entry)} was {reason}", outcome)
 
 
 def _list_linked(entries: Iterable[Entry]) -> frozenset[str]:
-    """Names and short ids of notes that valid memories link to."""
     names: set[str] = set()
     for entry in entries:
         stated = (link for name in read.LINK_PROPERTIES for link in read.get_links(entry.memory, name))
@@ -235,11 +218,7 @@ def _list_linked(entries: Iterable[Entry]) -> frozenset[str]:
     return frozenset((*names, *map(id8_of, names)))
 
 
-# --- apply --------------------------------------------------------------------------------------------------------
-
-
 def _apply(ws: Workspace, suggestion: Suggestion) -> str:
-    """Apply a suggestion; returns why it was not applied, or an empty string."""
     if suggestion.yours:
         return suggestion.yours
     why = f"curated {suggestion.id}: {suggestion.reason}"
@@ -275,8 +254,21 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
     """Change the note that stays first, so that nothing is ever missing."""
     gained = curation_rules.gained(kept.memory, ended.memory)
     if not _is_theirs(ws, kept):
-        body = {"body": suggestion.into[0]} if suggestion.into else {}
-        _revise(ws, kept, why, **gained, **body, **_inherited(kept, ended))
+        mine, other = kept.memory, ended.memory
+        links = dict.fromkeys((*mine.related, *other.related))
+        related = [link for link in links if not (kept.is_named_by(link) or ended.is_named_by(link))]
+        quotes = "\n".join(dict.fromkeys((*mine.evidence.splitlines(), *other.evidence.splitlines())))
+        if len(quotes) > EVIDENCE_CHARACTERS:
+            quotes = mine.evidence  # the superseded note keeps its own
+        changes: dict[str, Any] = {
+            **gained,
+            "related": tuple(related[:MAX_ITEMS]),
+            "importance": max(mine.importance, other.importance),
+            "evidence": quotes,
+            "supersedes": mine.supersedes or ended.link,
+        }
+        changes |= {"body": suggestion.into[0]} if suggestion.into else {}
+        _revise(ws, kept, why, **changes)
     elif suggestion.into or gained:
         raise NoteChanged(CHANGED)  # a person has changed it meanwhile
     _supersede(ws, ended, why, kept.link)
@@ -284,24 +276,6 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
 
 def _supersede(ws: Workspace, entry: Entry, why: str, link: str) -> None:
     _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=iso(ws.clock()))
-
-
-def _inherited(kept: Entry, ended: Entry) -> dict[str, Any]:
-    mine, other = kept.memory, ended.memory
-    links = dict.fromkeys((*mine.related, *other.related))
-    related = [link for link in links if not (kept.is_named_by(link) or ended.is_named_by(link))]
-    return {
-        "related": tuple(related[:MAX_ITEMS]),
-        "importance": max(mine.importance, other.importance),
-        "evidence": _join_evidence(mine, other),
-        "supersedes": mine.supersedes or ended.link,
-    }
-
-
-def _join_evidence(kept: Memory, ended: Memory) -> str:
-    """Both quotes if there is room; the superseded note keeps its own."""
-    both = "\n".join(dict.fromkeys((*kept.evidence.splitlines(), *ended.evidence.splitlines())))
-    return both if len(both) <= EVIDENCE_CHARACTERS else kept.evidence
 
 
 def _split(ws: Workspace, texts: Sequence[str], why: str, old: Entry) -> None:
@@ -313,7 +287,7 @@ def _split(ws: Workspace, texts: Sequence[str], why: str, old: Entry) -> None:
         if hold := forget.check_forgotten(ws, memory):
             raise Forgotten(hold.reason)
 
-    parts = [write.prepared(split_rules.make_part(old, text, texts, iso(ws.clock()))) for text in texts]
+    parts = [write.prepared(curation_rules.make_part(old, text, texts, iso(ws.clock()))) for text in texts]
     for part in parts:
         refuse_forgotten(part.memory)
     written = [write.put(ws, part, why=why, at_last=refuse_forgotten) for part in parts]

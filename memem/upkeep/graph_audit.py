@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -52,11 +52,10 @@ _FoundFlaw = tuple[Flaw, _Repair | None]
 
 @dataclass(frozen=True, slots=True)
 class _GraphView:
-    """All memories of the index, and where links lead."""
-
     ws: Workspace
-    entries: Mapping[str, Entry]
-    target_id: Callable[[str], str]
+    entries: Mapping[str, Entry]  # all memories of the index
+    target_id: Callable[[str], str]  # of a link
+
     _fixable: dict[str, bool] = field(default_factory=dict)
 
     def may_fix(self, entry: Entry, name: str) -> bool:
@@ -88,10 +87,7 @@ def audit(ws: Workspace, *, fix: bool = False) -> Audit:
     require_vault(ws)
     refresh_graph(ws)
     found = list(_find_flaws(ws))
-    mended: list[Flaw] = []
-    batch = ""
-    if fix:
-        mended, batch = _repair(ws, found)
+    mended, batch = _repair(ws, found) if fix else ([], "")
     if mended:
         refresh_graph(ws)
         conflicts.write_page(ws)
@@ -112,7 +108,7 @@ def _find_flaws(ws: Workspace) -> Iterator[_FoundFlaw]:
     for entry in entries.values():
         if read.is_current(entry.memory):
             if not degrees[entry.id]:
-                fix = f"Link it in Obsidian to a related `[[note]]`, or `memem forget {entry.memory.id8}`."
+                fix = f"Link it to a related `[[note]]` in Obsidian, or run `memem forget {entry.memory.id8}`."
                 yield _flaw(ORPHAN, entry, "nothing links to it, and it links to nothing", fix)
             yield from _outdated_links(view, entry)
         if degrees[entry.id] > HUB_DEGREE:
@@ -132,15 +128,12 @@ def _dead_links(view: _GraphView) -> Iterator[_FoundFlaw]:
     memories = {path: entry.memory for path, entry in by_path.items()}
     for path, name, link in read.find_dangling_links(memories, view.ws.settings.vault, body=True):
         entry, detail = by_path[path], f"links in {_place(name)} to {link}, but there is no such note"
-        if view.may_fix(entry, name):
-            yield _flaw(DEAD_LINK, entry, detail, _FIX.format("remove the link"), (name, link, ""))
-        else:
-            fix = f"Write the note {link}, or correct or remove the link in Obsidian."
-            yield _flaw(DEAD_LINK, entry, detail, fix)
+        repair = (name, link, "") if view.may_fix(entry, name) else None
+        by_hand = f"Write the note {link}, or correct or remove the link in Obsidian."
+        yield _flaw(DEAD_LINK, entry, detail, _FIX.format("remove the link") if repair else by_hand, repair)
 
 
 def _outdated_links(view: _GraphView, entry: Entry) -> Iterator[_FoundFlaw]:
-    """Links of a valid memory to one that is not."""
     for name, link in read.list_links(entry.memory, body=True):
         other = view.entries.get(view.target_id(link))
         if name not in ("related", "body") or other is None or read.is_current(other.memory):
@@ -149,39 +142,31 @@ def _outdated_links(view: _GraphView, entry: Entry) -> Iterator[_FoundFlaw]:
         detail = f"links in {_place(name)} to {link}, which is {_state(other.memory)}"
         if successor is None or successor.id == entry.id:
             yield _flaw(STALE_EDGE, entry, detail, "Correct or remove the link in Obsidian.")
-        elif view.may_fix(entry, name):
-            fix = _FIX.format(f"link to {successor.link} instead")
-            yield _flaw(STALE_EDGE, entry, detail, fix, (name, link, successor.link))
-        else:
-            fix = f"Link to {successor.link} instead, or remove the link in Obsidian."
-            yield _flaw(STALE_EDGE, entry, detail, fix)
+            continue
+        repair = (name, link, successor.link) if view.may_fix(entry, name) else None
+        by_hand = f"Link to {successor.link} instead, or remove the link in Obsidian."
+        fix = _FIX.format(f"link to {successor.link} instead") if repair else by_hand
+        yield _flaw(STALE_EDGE, entry, detail, fix, repair)
 
 
 def _repair(ws: Workspace, found: list[_FoundFlaw]) -> tuple[list[Flaw], str]:
     """Repair flaws; returns those repaired, and the batch that undoes it. Notes that change meanwhile are skipped."""
-    flaws: dict[str, list[Flaw]] = {}
-    repairs: dict[str, list[_Repair]] = {}
+    by_note: dict[str, list[tuple[Flaw, _Repair]]] = {}
     for flaw, repair in found:
         if repair:
-            flaws.setdefault(flaw.id, []).append(flaw)
-            repairs.setdefault(flaw.id, []).append(repair)
+            by_note.setdefault(flaw.id, []).append((flaw, repair))
     mended: list[Flaw] = []
     with ws.events.batch("graph") as batch:
-        for identity, own in flaws.items():
+        for identity, own in by_note.items():
+            replaced = {(name, link): new for _, (name, link, new) in own}
             with suppress(NoteChanged, RewriteRefused, NotFound, Ambiguous, NoteError):
-                memory = write.note_of(ws, identity).memory
-                written = write.revise(ws, identity, why="graph audit", **_changes(memory, repairs[identity]))
-                mended += own if written else []
+                memory, changes = write.note_of(ws, identity).memory, dict[str, Any]()
+                for name, _ in replaced:
+                    links = (replaced.get((name, link), link) for link in read.get_links(memory, name))
+                    changes[name] = tuple(dict.fromkeys(filter(None, links)))
+                if write.revise(ws, identity, why="graph audit", **changes):
+                    mended += [flaw for flaw, _ in own]
     return mended, batch if mended else ""
-
-
-def _changes(memory: Memory, repairs: Iterable[_Repair]) -> dict[str, Any]:
-    replaced = {(name, link): new for name, link, new in repairs}
-    changes = {}
-    for name in dict.fromkeys(name for name, _ in replaced):
-        links = (replaced.get((name, link), link) for link in read.get_links(memory, name))
-        changes[name] = tuple(dict.fromkeys(filter(None, links)))
-    return changes
 
 
 def _place(name: str) -> str:

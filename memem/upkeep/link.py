@@ -14,9 +14,7 @@ from memem.upkeep.checks.result import Diagnosis, fine
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 LINKED, MISSING, STALE, FOREIGN = "linked", "missing", "stale", "foreign"
-_ENVIRONMENTS = ("venv", ".venv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +41,12 @@ def create(ws: Workspace) -> Link:
     """Create the link if it is missing. Raises InputError if another file is in its place."""
     state, target = _state(ws), surroundings.command_path(ws.prefix)
     if state == FOREIGN:
-        raise InputError(f"{ws.link} {_described(ws.link)} and was left alone. Move it away, then run this again.")
+        raise InputError(
+            f"{ws.link} {_described(ws.link)} and was left alone. Move it out of the way, then run this again."
+        )
     if state != LINKED:
         if not target.is_file():
-            raise InputError(f"There is no command at {target}: this memem was started without an installation.")
+            raise InputError(f"There is no command at {target}: this copy of memem is not installed. Install it first.")
         try:
             files.make_folder(ws.link.parent)
             ws.link.unlink(missing_ok=True)
@@ -74,7 +74,7 @@ def check(ws: Workspace) -> list[Diagnosis]:
     """Check for the doctor; the link is optional, so the result is always fine."""
     state = look(ws)
     if state.works:
-        return [fine("command", "`memem` on the PATH starts this installation")]
+        return [fine("command", "`memem` on the PATH runs this installation")]
     other = f"`memem` on the PATH is {state.found}" if state.found else "`memem` is not on the PATH"
     return [fine("command", f"{other}; this installation's command is {state.target}")]
 
@@ -89,7 +89,7 @@ def _state(ws: Workspace) -> str:
         return LINKED
     # Claude Code removes a plugin with its environment, but not this link.
     is_gone = target.parts[-2:] == ("bin", surroundings.COMMAND) and not os.path.lexists(target)
-    return STALE if is_gone and target.parts[-3:-2] and target.parts[-3] in _ENVIRONMENTS else FOREIGN
+    return STALE if is_gone and target.parent.parent.name in ("venv", ".venv") else FOREIGN
 
 
 def _target(link: Path) -> Path:
@@ -105,7 +105,7 @@ def _described(path: Path) -> str:
 def _path_advice(ws: Workspace, found: str) -> str:
     folder = ws.link.parent
     if str(folder) in ws.environ.get("PATH", "").split(os.pathsep):
-        return f"{found} comes before {folder} on your PATH; start memem as {ws.link}." if found else ""
+        return f"{found} comes before {folder} on your PATH; run memem as {ws.link}." if found else ""
     shell = Path(ws.environ.get("SHELL", "")).name
     if shell == "fish":
         return f"{folder} is not on your PATH. Run: fish_add_path ~/.local/bin"

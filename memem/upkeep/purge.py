@@ -1,7 +1,4 @@
-"""Forget for good: remove the note and every word of it from all files of memem. This cannot be undone.
-
-The note stays in `.forgotten/` until everything else is done, so that an interrupted purge can be repeated.
-"""
+"""Forget for good: remove the note and every word of it from all files of memem. This cannot be undone."""
 
 from __future__ import annotations
 
@@ -16,13 +13,14 @@ from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import Entry, Memory
 from memem.inject import statusline
+from memem.notes import forget
 from memem.pages import conflicts
 from memem.pages import refresh as pages_refresh
 from memem.search.refresh import ensure_filled, index_note, refresh
+from memem.state.events import Event
 from memem.transcript.session import find_sessions
 from memem.upkeep import scour
-from memem.upkeep.traces import Traces
-from memem.vault import forgotten
+from memem.upkeep.scour import Traces
 from memem.vault import note as notes
 from memem.vault.note import Note
 from memem.vault.opening import require_vault
@@ -58,7 +56,6 @@ def find(ws: Workspace, identity: str) -> Memory:
 
 
 def purge(ws: Workspace, identity: str) -> Purged:
-    """Remove a memory from vault and home."""
     refresh(ws)
     with ws.events.batch(PURGE):
         with writing(ws):
@@ -73,6 +70,7 @@ def purge(ws: Workspace, identity: str) -> Purged:
         with writing(ws):
             busy = scour.scrub_databases(ws)
             left += [f"{path} is in use, and may contain some of its words until the next purge." for path in busy]
+            # The note itself last, so that an interrupted purge can be repeated.
             for note in list(_notes_set_aside(ws)):
                 if note.memory.id == traces.id:
                     files.remove(ws.store.absolute(note.path), fsync=ws.settings.fsync)
@@ -86,7 +84,7 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
     """Remove everything but the note set aside; returns what was cleaned, and sentences about what is left."""
     turns = scour.clean_turns(ws, traces)
     for memory in traces.memories:
-        forgotten.write_tombstone(ws, memory, purged=True, also_in=turns - traces.turns)
+        forget.write_tombstone(ws, memory, purged=True, also_in=turns - traces.turns)
     apart = (ws.store.paths.forgotten.name, ws.store.paths.review.name)
     for note in found:
         # First, so that a note without an id is recognised where it is set aside.
@@ -98,7 +96,7 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
     untouched = list(_remove_links(ws, traces))
     cleaned = {
         "the note": True,
-        "the journal of mining": scour.clean_journal(ws, traces),
+        "the mining journal": scour.clean_journal(ws, traces),
         "receipts": scour.clean_contexts(ws, traces),
         "the undo store": scour.clean_undo_store(ws, traces),
         "the log": scour.clean_events(ws, traces),
@@ -111,13 +109,18 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
 
 
 def _find_notes(ws: Workspace, identity: str) -> list[Note]:
-    """The notes of one memory, live or set aside, by its id or the beginning of it."""
     wanted = identity.strip().lower()
     if len(wanted) < MIN_ID_CHARS:
         raise InputError(f"{identity!r} is too short for a purge: give at least {MIN_ID_CHARS} characters of the id.")
     found = [ws.store.read(row.path) for row in ws.index.by_id(wanted) if row.memory]
     found += [note for note in _notes_set_aside(ws) if note.memory.id.lower().startswith(wanted)]
-    found = found or _notes_in_undo_store(ws, wanted)
+    if not found:  # the newest versions in the undo store
+        newest: dict[str, Note] = {}
+        for event in ws.events.read_backwards():
+            is_wanted = event.id.lower().startswith(wanted) and event.id not in newest
+            if is_wanted and (versions := _read_versions(ws, event)):
+                newest[event.id] = versions[-1]
+        found = list(newest.values())
     ids = {note.memory.id for note in found}
     ids = ids & {wanted} or ids
     if not ids:
@@ -138,37 +141,22 @@ def _notes_set_aside(ws: Workspace) -> Iterator[Note]:
                 yield replace(note, memory=replace(note.memory, id=identity))
 
 
-def _notes_in_undo_store(ws: Workspace, wanted: str) -> list[Note]:
-    """The last versions of notes that were undone or deleted."""
-    found: dict[str, Note] = {}
-    for event in ws.events.read_backwards():
-        if event.id.lower().startswith(wanted) and event.id not in found:
-            versions = (_read_version(ws, digest, event.path, event.id) for digest in (event.after, event.before))
-            if note := next(filter(None, versions), None):
-                found[event.id] = note
-    return list(found.values())
-
-
 def _collect_traces(ws: Workspace, found: list[Note]) -> Traces:
-    """The traces of the notes, and of earlier versions in the undo store."""
-    identity = found[0].memory.id
-    memories = {note.memory: None for note in found}
-    paths = dict.fromkeys(note.path for note in found)
-    for event in ws.events.read():
-        if event.id == identity:
-            paths[event.path] = None
-            for digest in (event.before, event.after):
-                if earlier := _read_version(ws, digest, event.path, identity):
-                    memories[earlier.memory] = None
+    events = [event for event in ws.events.read() if event.id == found[0].memory.id]
+    versions = [*found, *(version for event in events for version in _read_versions(ws, event))]
+    paths = dict.fromkeys((*(note.path for note in found), *(event.path for event in events)))
+    memories = dict.fromkeys(version.memory for version in versions)
     return Traces(tuple(memories), tuple(path for path in paths if PurePosixPath(path).name))
 
 
-def _read_version(ws: Workspace, digest: str, path: str, identity: str) -> Note | None:
-    data = ws.events.read_undo(digest) if digest else None
-    try:
-        return notes.parse(path, data, identity) if data else None
-    except NoteError:
-        return None
+def _read_versions(ws: Workspace, event: Event) -> list[Note]:
+    """The note before and after an event, as far as the undo store has them."""
+    found = []
+    for digest in filter(None, (event.before, event.after)):
+        with suppress(NoteError):
+            if data := ws.events.read_undo(digest):
+                found.append(notes.parse(event.path, data, event.id))
+    return found
 
 
 def _remove_links(ws: Workspace, traces: Traces) -> Iterator[str]:
@@ -197,11 +185,7 @@ def _remove_links(ws: Workspace, traces: Traces) -> Iterator[str]:
         index_note(ws, rewritten)
 
 
-# --- places that memem cannot or must not reach ---------------------------------------------------------------------
-
-
 def _list_external_traces(ws: Workspace, traces: Traces) -> Iterator[str]:
-    """Yield a sentence for each place where words of the memory may remain."""
     sessions = {memory.source_session for memory in traces.memories if memory.source_session}
     for path in find_sessions(ws.session_folders) if sessions else ():
         if path.stem in sessions:

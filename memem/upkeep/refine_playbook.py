@@ -1,7 +1,4 @@
-"""Let the model shorten a playbook's new lines: one call per day and project, within the budget.
-
-A shorter line is used only if it says the same; otherwise, and after any error, the line stays as it is.
-"""
+"""Let the model shorten a playbook's new lines: one call per day and project, within the budget."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from memem.core.memory import ID8, Memory
 from memem.core.project import may_be_mined
 from memem.mine import ask
 from memem.mine.prompt import TEXT, ModelPrompt, escape_tags, strict_object
-from memem.pages import choose_playbook, markdown, playbook_format
+from memem.pages import markdown, playbook_page
 from memem.pages.read_playbook import LINE_CHARACTERS, belongs_to_user, flatten, get_playbook_path
 from memem.safety.credentials import redact
 from memem.safety.gate import recorded_line
@@ -54,10 +51,13 @@ _SHORT_WORD = 3
 
 def refine(ws: Workspace, folder: Path) -> int:
     """Shorten lines of the playbook of a folder's project; returns how many changed."""
-    claude = ws.claude() if ws.settings.extractor == "claude" and _may_ask(ws, folder) else None
+    if ws.settings.extractor != "claude" or ws.is_own_call or not consent.opted_in(ws) or not may_be_mined(folder):
+        return 0
+    ledger, today = ws.state.ledger, ws.today()
+    claude = None if ledger.pause(ws.clock().timestamp()) else ws.claude()
     if claude is None:
         return 0
-    project, today, ledger = ws.project_of(folder).name, ws.today(), ws.state.ledger
+    project = ws.project_of(folder).name
     memories, session = _list_new(ws, project), f"playbook {project}"
     if not memories or ledger.has_call(today, session) or ledger.limit_reached(today, ask.limits(ws)):
         return 0
@@ -65,12 +65,12 @@ def refine(ws: Workspace, folder: Path) -> int:
     if answer is None:
         return 0
     words = _select_rewordings(memories, answer)
-    statements = {id8: playbook_format.digest(memory.body) for id8, memory in memories.items()}
+    statements = {id8: playbook_page.digest(memory.body) for id8, memory in memories.items()}
     try:
         with writing(ws):
             markdown.write_part(
                 get_playbook_path(ws, project),
-                lambda text: choose_playbook.apply_wording(text, words, statements),
+                lambda text: playbook_page.apply_wording(text, words, statements),
                 fsync=ws.settings.fsync,
             )
     except NoteChanged:
@@ -78,24 +78,16 @@ def refine(ws: Workspace, folder: Path) -> int:
     return len(words)
 
 
-def _may_ask(ws: Workspace, folder: Path) -> bool:
-    """Whether the user has opted in to mining here, and model calls are not paused."""
-    if ws.is_own_call or not consent.opted_in(ws) or not may_be_mined(folder):
-        return False
-    return ws.state.ledger.pause(ws.clock().timestamp()) is None
-
-
 def _list_new(ws: Workspace, project: str) -> dict[str, Memory]:
-    """Memories with long lines that the model has not seen, by short id."""
     page = get_playbook_path(ws, project)
     text = "" if belongs_to_user(ws, page) else markdown.read_page(page) or ""
-    lines = [line for line in playbook_format.parse_page(text).ours.values() if not line.refined]
+    lines = [line for line in playbook_page.parse_page(text).ours.values() if not line.refined]
     statements = {line.id8: line.statement for line in lines if len(line.words) > MIN_LINE_CHARS}
     wanted = list(statements)[:MAX_LINES]
     condition = f"substr(id, 1, {ID8}) IN ({', '.join('?' * len(wanted))}) AND project = ? AND status = 'active'"
     rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*wanted, project))) if wanted else []
     memories = [row.memory for row in rows if row.memory]
-    return {each.id8: each for each in memories if playbook_format.digest(each.body) == statements[each.id8]}
+    return {each.id8: each for each in memories if playbook_page.digest(each.body) == statements[each.id8]}
 
 
 def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
@@ -109,7 +101,7 @@ def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
 def parse_lines(answer: Any) -> dict[str, str]:
     """Map short ids to new texts. Raises NotSchema."""
     if not isinstance(answer, dict) or not isinstance(answer.get("lines"), list):
-        raise NotSchema("The answer has no list `lines`.")
+        raise NotSchema("The answer has no `lines` list.")
     texts: dict[str, str] = {}
     for item in answer["lines"]:
         line = item if isinstance(item, dict) else {}
@@ -120,7 +112,6 @@ def parse_lines(answer: Any) -> dict[str, str]:
 
 
 def _select_rewordings(memories: Mapping[str, Memory], answer: Mapping[str, str]) -> dict[str, str]:
-    """The model's answers that are true rewordings of the lines it was given."""
     return {
         id8: markdown.escape(text)
         for id8, text in answer.items()
@@ -135,7 +126,7 @@ def is_rewording(old: str, new: str) -> bool:
         return False
     old_list, words = _list_words(old), set(_list_words(new))
     old_words, rest = set(old_list), iter(old_list)
-    literals = [_fold(word) for word in _WORD.findall(new) if _LITERAL.search(word)]
+    literals = [word for raw in _WORD.findall(new) if _LITERAL.search(raw) for word in _list_words(raw)]
     return (
         set(filter(_is_negation, old_words)) == set(filter(_is_negation, words))
         and old_words.issuperset(_TIMES & words)
@@ -162,11 +153,7 @@ def _keeps_main_point(old: str, words: set[str]) -> bool:
 
 
 def _list_words(text: str) -> list[str]:
-    return list(map(_fold, _WORD.findall(text)))
-
-
-def _fold(word: str) -> str:
-    return word.lower().rstrip(".")
+    return [word.lower().rstrip(".") for word in _WORD.findall(text)]
 
 
 def _is_negation(word: str) -> bool:

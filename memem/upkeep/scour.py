@@ -1,9 +1,12 @@
-"""Remove the words of a purged memory from the home, place by place. Called under the write lock."""
+"""Recognise the words of a purged memory, as plain text or JSON, and remove them from the home, place by place.
+
+Called under the write lock.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -13,20 +16,24 @@ from memem.core import files, sqlite
 from memem.core.conversation import NOOP
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexUnusable, ModelError
 from memem.core.files import from_json
+from memem.core.memory import Memory
+from memem.safety.gate import cleanse
 from memem.search import vanished
 from memem.search.database import INDEX
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.passages import passage_key, split_passages
 from memem.search.transcripts.turns import SESSIONS, TurnIndex
 from memem.state import note_records
 from memem.state.journal import DEAD
 from memem.state.notices import NoticeBoard
 from memem.state.tables import CONTEXTS, STATE
-from memem.upkeep.traces import Traces
+from memem.vault.forgotten import fold
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
+MIN_STATEMENT_CHARS = 8  # shorter texts may mean many other things
+MIN_PART_CHARS = 20  # of a title, a quote, a line of either, or a file's name
 _TEMPORARY = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"
 # Columns with words of memories: plain texts, then JSON. Paths, ids, digests and times are never emptied.
 _STATE_TEXTS = (("sessions", "detail"), ("suspicions", "why"), ("breaker", "reason"), ("journal", "reason"))
@@ -36,24 +43,83 @@ _RECEIPT_JSON = (("receipts", "items"),)
 _NO_OPERATION = {"op": NOOP, "title": "", "content": "", "quote": "", "keys": [], "paths": []}
 
 
+class Traces:
+    """A memory to be purged, with the memories and paths of its notes, their copies and earlier versions."""
+
+    def __init__(self, memories: tuple[Memory, ...], paths: tuple[str, ...]) -> None:
+        self.memories, self.paths = memories, paths
+        self.id, id8 = memories[0].id, memories[0].id8
+        self.placeholder = f"purged-{id8}.md"  # replaces the name of its file, which contains the title
+        self.turns = frozenset(memory.source_turn for memory in memories if memory.source_turn)
+        self._stems = tuple(dict.fromkeys(PurePosixPath(path).stem for path in paths))
+        self._names = [stem for stem in self._stems if stem.endswith(f"-{id8}") or len(stem) >= MIN_PART_CHARS]
+        readings = [reading for memory in memories for reading in (memory, cleanse(memory).memory)]
+        self.titles = frozenset(title for memory in readings if (title := memory.title.strip()))
+        own = list(self._names)  # texts that belong to the memory alone, and links to it
+        for memory in readings:
+            body = memory.body.strip()
+            own += [body] if len(body) >= MIN_STATEMENT_CHARS else []
+            own += [*_parts(memory.evidence.strip()), *_parts(body)]
+        self.texts = tuple(dict.fromkeys((*own, *(title for title in self.titles if len(title) >= MIN_PART_CHARS))))
+        self.forms = _forms(self.texts)
+        self._bytes, self._own_bytes = (
+            [form.encode("utf-8", "surrogatepass") for form in forms] for forms in (self.forms, _forms(own))
+        )
+        stated = [folded for memory in memories if len(folded := fold(memory.body)) >= MIN_STATEMENT_CHARS]
+        quoted = [fold(part) for memory in memories for part in _parts(memory.evidence)]
+        self._folded = tuple(filter(None, (*stated, *quoted)))
+
+    def are_in(self, data: bytes) -> bool:
+        return any(form in data for form in self._bytes)
+
+    def are_quoted_in(self, data: bytes) -> bool:
+        """Whether another note contains its statement, its quote or a link to it; the title may be that note's own."""
+        return any(form in data for form in self._own_bytes)
+
+    def is_name(self, name: str) -> bool:
+        """Whether a file has the name of one of its own; a trash or a sync may have extended it."""
+        return any(own in name for own in self._names) or PurePosixPath(name).stem.split("~")[0] in self._stems
+
+    def are_stated_in(self, text: str) -> bool:
+        """Whether a text contains its statement or its quote, apart from case, spacing and marks."""
+        folded = fold(text)
+        return any(own in folded for own in self._folded)
+
+
+def _parts(text: str) -> list[str]:
+    """A text and its lines that are long enough, without headings: many notes share them."""
+    parts = [text, *(line for line in text.splitlines() if not line.lstrip().startswith("#"))]
+    return [part.strip() for part in parts if len(part.strip()) >= MIN_PART_CHARS]
+
+
+def _forms(texts: Collection[str]) -> tuple[str, ...]:
+    escaped = [json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)]
+    return tuple(dict.fromkeys((*texts, *escaped)))
+
+
 def clean_journal(ws: Workspace, traces: Traces) -> bool:
     """Clean unfinished mining: dead letters about the memory are removed, answers lose what is about it."""
     if not ws.home.state_file.exists():
         return False
     changed = False
     for record in ws.state.journal.records():
-        turns = [_clean_turn(turn, traces) for turn in record.chunk["turns"]]
+        old_turns = record.chunk["turns"]
+        turns = [_clean_turn(turn, traces) for turn in old_turns]
         answer = [_clean_operation(operation, traces) for operation in record.answer]
-        if turns == record.chunk["turns"] and answer == record.answer:
+        if turns == old_turns and answer == record.answer:
             continue
         changed = True
-        if record.state == DEAD and any(_is_stated(turn, traces) for turn in record.chunk["turns"]):
+        if record.state == DEAD and any(_is_stated(turn, traces) for turn in old_turns):
             ws.state.journal.finish(record.number)
         else:
             ws.state.journal.rewrite(record.number, {**record.chunk, "turns": turns}, answer)
     ws.state.suspicions.forget(traces.id)
     sqlite.erase_texts(ws.home.state_file, STATE, traces.forms, _STATE_TEXTS, _STATE_JSON)
     return changed
+
+
+def _is_stated(turn: dict[str, Any], traces: Traces) -> bool:
+    return turn["uuid"] in traces.turns or traces.are_stated_in(str(turn["text"]))
 
 
 def _clean_turn(turn: dict[str, Any], traces: Traces) -> dict[str, Any]:
@@ -63,10 +129,6 @@ def _clean_turn(turn: dict[str, Any], traces: Traces) -> dict[str, Any]:
         text = text.replace(words, "")
     remains = traces.are_stated_in(text) or (text == turn["text"] and _is_stated(turn, traces))
     return {**turn, "text": "" if remains else text}
-
-
-def _is_stated(turn: dict[str, Any], traces: Traces) -> bool:
-    return turn["uuid"] in traces.turns or traces.are_stated_in(str(turn["text"]))
 
 
 def _clean_operation(operation: dict[str, Any], traces: Traces) -> dict[str, Any]:
@@ -126,20 +188,16 @@ def clean_turns(ws: Workspace, traces: Traces) -> frozenset[str]:
         return traces.turns
     try:
         with closing(TurnIndex(path)) as index:
-            sessions = dict.fromkeys(memory.source_session for memory in traces.memories)
-            found = {
-                uuid: text
-                for session in sessions
-                for uuid, text in index.list_containing(traces.texts, session).items()
-            }
-            turns = traces.turns | {uuid for uuid, text in found.items() if traces.are_stated_in(text)}
+            sessions = {memory.source_session for memory in traces.memories}
+            candidates = [item for each in sessions for item in index.list_containing(traces.texts, each).items()]
+            turns = traces.turns | {uuid for uuid, text in candidates if traces.are_stated_in(text)}
             index.remove(turns)
+            return turns
     except IndexDamaged:
         sqlite.drop(path)  # a damaged copy would keep the words; sessions are read again without these turns
-        return traces.turns
     except IndexUnusable:
-        return traces.turns
-    return turns
+        pass  # doctor reports it
+    return traces.turns
 
 
 def clean_vectors(ws: Workspace, traces: Traces) -> list[Path]:
@@ -155,15 +213,16 @@ def clean_vectors(ws: Workspace, traces: Traces) -> list[Path]:
     for folder in folders:
         try:
             described = describe_folder(folder)
-            in_use = encode.passages_in_use(ws)
-            with encode.encode_lock(ws, ws.settings.lock_seconds):
-                if described:
-                    with closing(described.open(fsync=ws.settings.fsync)) as store:
-                        if in_use is not None:
-                            store.compact(in_use, even_few=True)
-                        with store.reading() as view:
-                            if view.slots([key for key in purged if key not in (in_use or ())]):
-                                left.append(folder)
+            if not described:
+                continue
+            in_use = model.passages_in_use(ws)
+            fsync = ws.settings.fsync
+            with model.encode_lock(ws, ws.settings.lock_seconds), closing(described.open(fsync=fsync)) as store:
+                if in_use is not None:
+                    store.compact(in_use, even_few=True)
+                with store.reading() as view:
+                    if view.slots([key for key in purged if key not in (in_use or ())]):
+                        left.append(folder)
         except (Busy, HomeError, IndexUnusable, ModelError):
             left.append(folder)
     return left
@@ -206,7 +265,6 @@ def scrub_databases(ws: Workspace) -> list[Path]:
 
 
 def find_traces(folder: Path, traces: Traces, pattern: str = "*", *, excluded: Path | None = None) -> Iterator[Path]:
-    """Yield the files under a folder that still contain its words."""
     for path in sorted(folder.rglob(pattern)):
         if excluded not in path.parents and path.is_file() and traces.are_in(_read(path)):
             yield path

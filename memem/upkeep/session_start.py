@@ -27,13 +27,12 @@ from memem.search import meaning, rebuild
 from memem.search.encoders import model
 from memem.search.graph import build
 from memem.search.refresh import refresh
-from memem.state import contexts, inbox, ledger
+from memem.state import calls, contexts, inbox
 from memem.state.events import CLOCK_LEAP, PRUNE_INTERVAL
 from memem.upkeep import refine_playbook
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
-
 
 CONTEXT_DAYS = 30  # as long as Claude Code keeps a session
 OWN_CALL_DAYS = 40  # longer than Claude Code keeps the session of a model call
@@ -54,7 +53,6 @@ def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
 
 def _run_parts(ws: Workspace, folder: Path | None) -> None:
     problems: list[str] = []
-    steady = _is_steady(ws)
     for part in (
         store_plugin_options,
         renew_environment,
@@ -63,7 +61,7 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
         lambda ws: staleness.check(ws, folder),
         build.refresh_in_background,
         lambda ws: _write_pages(ws, folder),
-        *((_prune_contexts, _prune_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
+        *((_prune_contexts, _prune_mining, forget.drop_old, rebuild.drop_unused) if _may_prune(ws) else ()),
         rebuild.remove_leftovers,
         statusline.update,
         schedule.sweep,
@@ -79,12 +77,12 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
         raise MememError(" ".join(dict.fromkeys(problems)))
 
 
-def _is_steady(ws: Workspace) -> bool:
+def _may_prune(ws: Workspace) -> bool:
     """Whether enough time has passed to prune, but not so much that the clock may be wrong."""
     mark, now = ws.home.upkeep_mark, ws.clock().timestamp()
-    last = files.stamp(mark)
-    since = PRUNE_INTERVAL.total_seconds() if last is None else abs(now - last[0] / 1e9)
-    if since < PRUNE_INTERVAL.total_seconds():
+    last, interval = files.stamp(mark), PRUNE_INTERVAL.total_seconds()
+    since = interval if last is None else abs(now - last[0] / 1e9)
+    if since < interval:
         return False
     with using_home(ws.home):
         files.make_private_folder(mark.parent)
@@ -94,7 +92,6 @@ def _is_steady(ws: Workspace) -> bool:
 
 
 def check_recall(ws: Workspace) -> None:
-    """Raise or clear the notice that memories are found by keywords only."""
     if model.model_state(ws).problem:
         text = "memem finds memories by keywords only: the embedding model cannot be used."
         notices.raise_problem(ws, "recall", f"{text} See /memem-doctor.")
@@ -121,15 +118,9 @@ def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1
         return False
     tried.touch()  # first, so that other sessions do not try too
     os.utime(tried, (ws.clock().timestamp(),) * 2)
-    done = subprocess.run(
-        ["bash", script, "shell", "true"],
-        env=dict(ws.environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,  # it has a log of its own
-        stderr=subprocess.DEVNULL,
-        timeout=SET_UP_SECONDS,
-        check=False,
-    )
+    env, null = dict(ws.environ), subprocess.DEVNULL  # the script has a log of its own
+    command = ["bash", str(script), "shell", "true"]
+    done = subprocess.run(command, env=env, stdin=null, stdout=null, stderr=null, timeout=SET_UP_SECONDS, check=False)
     if done.returncode == 0:
         tried.unlink(missing_ok=True)
     return True
@@ -145,14 +136,7 @@ def is_current(root: Path, ours: Path) -> bool:
     return same and len(built) == 3 and Path(built[2]) == root and not (ours / "changing").exists()
 
 
-def _prune_contexts(ws: Workspace) -> None:
-    now = ws.clock().timestamp()
-    ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
-    ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
-
-
 def _check_contexts(ws: Workspace) -> None:
-    """Set a damaged record of contexts aside."""
     try:
         if ws.contexts.is_current():
             contexts.check(ws.home.contexts_file, thorough=True)
@@ -163,12 +147,17 @@ def _check_contexts(ws: Workspace) -> None:
         sqlite.set_aside(ws.home.contexts_file)
 
 
-def _prune_state(ws: Workspace) -> None:
-    """Remove old records of mining, and requests that hooks left."""
+def _prune_contexts(ws: Workspace) -> None:
+    now = ws.clock()
+    ws.contexts.prune((now - timedelta(days=CONTEXT_DAYS)).timestamp())
+    ws.contexts.receipts.prune((now - timedelta(days=RECEIPT_DAYS)).timestamp())
+
+
+def _prune_mining(ws: Workspace) -> None:
     now = ws.clock()
     inbox.drop_old(ws.home.inbox, now.timestamp())
     if ws.home.state_file.exists():
-        ws.state.ledger.prune((now - timedelta(days=ledger.KEPT_DAYS)).date().isoformat())
+        ws.state.ledger.prune((now - timedelta(days=calls.KEPT_DAYS)).date().isoformat())
         before = now - timedelta(days=OWN_CALL_DAYS)
         ws.state.sessions.prune(before.timestamp(), iso(before))
         ws.state.deferred.prune()
@@ -179,7 +168,18 @@ def _update_index(ws: Workspace) -> None:
         _check_daily(ws, "checked", ws.index_file, ws.index.check)
     refresh(ws)
     conflicts.write_page(ws)
-    _update_vectors(ws)
+    if ws.settings.encoder == "none" or not ws.settings.background:
+        return
+    try:
+        vectors = ws.vectors()
+        _check_daily(ws, "checked_vectors", ws.vectors_folder() / "vectors.db", vectors.check)
+        if meaning.update_pending(ws) > meaning.MAX_INLINE_PASSAGES:
+            meaning.encode_in_background(ws)
+    except WeightsMissing:
+        if not _is_recent(ws, ws.home.fetch_log):
+            background.start_memem(background.FETCH_MODEL, ws.environ_for_children(), ws.home.fetch_log)
+    except MememError:
+        return  # doctor reports it
 
 
 def _write_pages(ws: Workspace, folder: Path | None) -> None:
@@ -199,22 +199,6 @@ def _check_daily(ws: Workspace, mark: str, database: Path, check: Callable[[], N
     except IndexDamaged:
         ws.close()
         sqlite.set_aside(database)
-
-
-def _update_vectors(ws: Workspace) -> None:
-    """Compute missing vectors, or download missing weights."""
-    if ws.settings.encoder == "none" or not ws.settings.background:
-        return
-    try:
-        vectors = ws.vectors()
-        _check_daily(ws, "checked_vectors", ws.vectors_folder() / "vectors.db", vectors.check)
-        if meaning.update_pending(ws) > meaning.MAX_INLINE_PASSAGES:
-            meaning.encode_in_background(ws)
-    except WeightsMissing:
-        if not _is_recent(ws, ws.home.fetch_log):
-            background.start_memem(background.FETCH_MODEL, ws.environ_for_children(), ws.home.fetch_log)
-    except MememError:
-        return  # doctor reports it
 
 
 def _is_recent(ws: Workspace, mark: Path) -> bool:

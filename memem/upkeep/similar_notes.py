@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memem.compare.statements import LONGEST
@@ -13,14 +12,13 @@ from memem.core.errors import MememError
 from memem.core.memory import Entry, fingerprint
 
 if TYPE_CHECKING:
-    from memem.search.encoders.interface import Vectors
     from memem.workspace import Workspace
 
 MAX_WORD_TEXTS = 64  # a word of more texts is not looked up: similar texts share rarer ones too
 RARE_WORDS = 8  # looked up for each text
 MIN_COVERAGE = 0.7  # of the shorter text's words, in the other
 MAX_SIMILAR = 4  # for each text
-MAX_PAIRS, MAX_EFFORT = 2_000, 600_000_000  # effort: the product of lengths; seconds in all (`bench curation`)
+MAX_PAIRS, MAX_EFFORT = 2_000, 600_000_000  # compared; effort: product of lengths; a few seconds (`bench curation`)
 MIN_COSINE = 0.85  # finds 94 of 100 labelled pairs that say the same; words find the others
 
 Places = tuple[int, int]  # two positions, the smaller first
@@ -47,7 +45,6 @@ def pairs_by_words(texts: Sequence[str]) -> dict[Places, float]:
 
 
 def word_likeness(one: str, other: str) -> float:
-    """The share of all words of two texts that both have."""
     return _jaccard(_split_words(one), _split_words(other))
 
 
@@ -87,7 +84,12 @@ def likely_pairs(ws: Workspace, entries: Sequence[Entry]) -> list[Pair]:
         some = [entries[position] for position in positions]
         # A text that is too long to compare can only equal an exact copy.
         texts = [entry.body if len(entry.body) <= LONGEST else "" for entry in some]
-        likeness = pairs_by_words(texts) | dict.fromkeys(_same_texts(some), 1.0)
+        likeness = pairs_by_words(texts)
+        first: dict[str, int] = {}
+        for position, entry in enumerate(some):
+            earlier = first.setdefault(fingerprint(entry.body), position)
+            if earlier != position:
+                likeness[earlier, position] = 1.0
         cosines = _cosines(ws, some)
         for one, other in likeness.keys() | cosines.keys():
             share = likeness.get((one, other))
@@ -97,46 +99,28 @@ def likely_pairs(ws: Workspace, entries: Sequence[Entry]) -> list[Pair]:
     return [(entries[one], entries[other], scores) for (one, other), scores in best]
 
 
-def affordable(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """As many of the first pairs as can be compared in a few seconds."""
-    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[:MAX_PAIRS])
-    return pairs[: sum(effort <= MAX_EFFORT for effort in efforts)]
-
-
-def _same_texts(entries: Sequence[Entry]) -> Iterator[Places]:
-    first: dict[str, int] = {}
-    for position, entry in enumerate(entries):
-        earlier = first.setdefault(fingerprint(entry.body), position)
-        if earlier != position:
-            yield earlier, position
-
-
 def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[Places, float]:
-    """The cosines of notes with close vectors; empty without an encoder."""
     if ws.settings.encoder == "none":
         return {}
     from memem.search.passages import passage_key, split_passages
 
     keys = [(passage_key(text), place) for place, entry in enumerate(entries) for text in split_passages(entry.memory)]
     try:
-        with ws.vectors().reading() as view:
+        vectors = ws.vectors()  # first: it loads numpy with one BLAS thread
+        import numpy as np
+
+        from memem.search.graph.similar import find_closest
+
+        with vectors.reading() as view:
             slots = view.slots(list({key for key, _ in keys}))
             encoded = [(slots[key], position) for key, position in keys if key in slots]
-            return _closest(view.rows[[slot for slot, _ in encoded]], [position for _, position in encoded])
+            every = np.arange(len(encoded))
+            columns = find_closest(view.rows[[slot for slot, _ in encoded]], every, every, MIN_COSINE, MAX_SIMILAR)
     except MememError:
         return {}  # reported by doctor; words find nearly all of them
-
-
-def _closest(rows: Vectors, owners: Sequence[int]) -> dict[Places, float]:
-    import numpy as np
-
-    from memem.search.graph.similar import find_closest
-
-    every = np.arange(len(rows))
-    pairs = (column.tolist() for column in find_closest(rows, every, every, MIN_COSINE, MAX_SIMILAR))
     cosines: dict[Places, float] = {}
-    for one, other, cosine in zip(*pairs, strict=True):
-        first, second = sorted((owners[one], owners[other]))
+    for one, other, cosine in zip(*(column.tolist() for column in columns), strict=True):
+        first, second = sorted((encoded[one][1], encoded[other][1]))
         if first != second:
             cosines[first, second] = max(cosine, cosines.get((first, second), cosine))
     return cosines

@@ -17,12 +17,12 @@ from memem.mine.status import MiningState, mining_state
 from memem.notes import conflicts
 from memem.pages import markdown, read_playbook
 from memem.safety.gate import cleanse
-from memem.search import excluded, meaning, vanished
+from memem.search import meaning, note_rows, vanished
 from memem.search.encoders.model import ModelState, model_state
 from memem.search.graph import read
 from memem.search.notes import NoteRow
 from memem.search.refresh import refresh
-from memem.vault import obsidian, review
+from memem.vault import obsidian
 from memem.vault.note import SCHEMA_VERSION, Note
 from memem.vault.opening import require_vault
 from memem.vault.verdicts import REJECTED, WAITING
@@ -55,12 +55,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem in the vault; a serious one keeps a memory from being recalled or changed."""
-
     path: str
     problem: str
     advice: str
-    serious: bool = True
+    serious: bool = True  # whether it keeps a memory from being recalled or changed
 
 
 def status(ws: Workspace) -> Status:
@@ -76,7 +74,9 @@ def status(ws: Workspace) -> Status:
     model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
     usable = model.encoder != "none" and not model.problem
     has_meaning = usable and meaning.has_enough_vectors(model.passages - model.encoded, model.passages)
-    last = ws.events.last()
+    last, capabilities = ws.events.last(), {}
+    with suppress(OSError, ValueError):  # written by `bootstrap.sh`; memem may be installed another way
+        capabilities = from_toml(ws.home.capabilities_file.read_text(encoding="utf-8"))
     return Status(
         home=ws.home.root,
         vault=ws.settings.vault,
@@ -86,7 +86,7 @@ def status(ws: Workspace) -> Status:
         pinned=sum(memory.layer == PINNED for memory in memories),
         stale=sum(memory.status == "stale" for memory in memories),
         conflicts=conflicts.count(ws) if not problem else 0,
-        proposals=review.count_proposals(ws.store),
+        proposals=len(ws.store.proposal_files()),
         held=sum(row.review == WAITING for row in rows),
         vanished=len(vanished.list_undecided(ws)) if not problem else 0,
         unreadable=len(rows) - len(memories),
@@ -95,7 +95,7 @@ def status(ws: Workspace) -> Status:
         mining=mining_state(ws),
         index_bytes=ws.index_file.stat().st_size if ws.index_file.exists() else 0,
         last_event=f"{last.time} {last.action} {last.path}" if last else "",
-        capabilities=_capabilities(ws.home.capabilities_file),
+        capabilities=capabilities,
     )
 
 
@@ -105,13 +105,8 @@ def check(ws: Workspace) -> list[Finding]:
     ws.index.check()
     rows = ws.index.rows("1 ORDER BY path")
     readable = {row.path: row.memory for row in rows if row.memory}
-    findings = [
-        *_unreadable_and_copied(ws, rows),
-        *_shared_ids(readable),
-        *_quarantined(rows),
-        *_links(readable, ws.settings.vault),
-        *_outdated(ws, readable),
-    ]
+    findings = [*_not_recalled(ws, rows), *_shared_ids(readable)]
+    findings += [*_links(readable, ws.settings.vault), *_outdated(ws, readable)]
     names = obsidian.VaultNames(read.list_files(ws.settings.vault))
     reported: dict[str, list[str]] = {}
     for finding in findings:
@@ -125,27 +120,26 @@ def check(ws: Workspace) -> list[Finding]:
             types[path] = {name: kind for name, kind in found_types.items() if name not in obsidian.TYPES}
     one_type = "Give the property the same type in all notes, as Obsidian requires."
     findings += [Finding(path, each.problem, one_type, False) for path, each in obsidian.find_type_clashes(types)]
-    for page in _pages(ws, {memory.project for memory in readable.values()}):
-        findings += _page_findings(ws, page, names)
+    paths, stems = ws.store.paths, sorted({markdown.file_stem(memory.project) for memory in readable.values()})
+    pages = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
+    for page in (paths.home_page, paths.conflicts, *pages):
+        if page.is_file() and not markdown.is_symlink(page):
+            findings += _page_findings(ws, page, names)
     skipped = ws.store.list_skipped()
     findings += [Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in skipped]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
 
 
-def _unreadable_and_copied(ws: Workspace, rows: Collection[NoteRow]) -> Iterator[Finding]:
+def _not_recalled(ws: Workspace, rows: Collection[NoteRow]) -> Iterator[Finding]:
+    """Unreadable notes, copies, and notes that read like an instruction to the model."""
+    for path, copy in note_rows.copies_of_other_files(ws):
+        problem = f"is a copy of {copy.original}, made by {copy.service}"
+        yield Finding(path, problem, note_rows.copy_advice(ws, path), False)
     for row in rows:
         if row.problem:
-            is_copy = row.digest.startswith(excluded.COPY_MARK)
+            is_copy = row.digest.startswith(note_rows.COPY_MARK)
             advice = "Correct it in Obsidian; it is recalled again as soon as it can be read."
-            yield Finding(row.path, row.problem, excluded.copy_advice(ws, row.path) if is_copy else advice)
-    for path, copy in excluded.copies_of_other_files(ws):
-        problem = f"is a copy of {copy.original}, made by {copy.service}"
-        yield Finding(path, problem, excluded.copy_advice(ws, path), False)
-
-
-def _quarantined(rows: Collection[NoteRow]) -> Iterator[Finding]:
-    """Notes that are not recalled because they read like an instruction to the model."""
-    for row in rows:
+            yield Finding(row.path, row.problem, note_rows.copy_advice(ws, row.path) if is_copy else advice)
         if row.memory and row.review in (WAITING, REJECTED):
             decided = ", as you decided" if row.review == REJECTED else ""
             problem = f"{cleanse(row.memory).doubt}; it is not recalled{decided}"
@@ -154,14 +148,14 @@ def _quarantined(rows: Collection[NoteRow]) -> Iterator[Finding]:
 
 
 def _links(readable: dict[str, Memory], vault: Path) -> Iterator[Finding]:
-    """Links without a target, and notes that supersede each other in a circle."""
     for path, name, link in read.find_dangling_links(readable, vault):
         problem = f"links to {link} in `{name}`, but there is no such note"
         yield Finding(path, problem, "Correct or remove the link.", False)
     for circle in read.find_cycles(readable):
         others = "itself" if len(circle) == 1 else f"{' and '.join(circle[1:])}, in a circle"
         advice = "Remove `superseded_by` from the valid one, and `supersedes` from the others."
-        yield Finding(circle[0], f"supersedes {others}: none of them is recalled", advice, False)
+        recalled = "it is not" if len(circle) == 1 else "none of them is"
+        yield Finding(circle[0], f"supersedes {others}: {recalled} recalled", advice, False)
 
 
 def _outdated(ws: Workspace, readable: dict[str, Memory]) -> Iterator[Finding]:
@@ -185,19 +179,10 @@ def _shared_ids(readable: dict[str, Memory]) -> Iterator[Finding]:
     paths: dict[str, list[str]] = {}
     for path, memory in readable.items():
         paths.setdefault(memory.id, []).append(path)
-    advice = "Merge them, or delete the line `id:` in one; both are recalled, but neither can be edited by id."
+    advice = "Merge them, or delete the `id:` line from one; both are recalled, but neither can be edited by id."
     for shared in paths.values():
         for path in shared if len(shared) > 1 else ():
             yield Finding(path, f"has the same id as {', '.join(other for other in shared if other != path)}", advice)
-
-
-def _pages(ws: Workspace, projects: Collection[str]) -> list[Path]:
-    """The existing pages that memem writes."""
-    paths = ws.store.paths
-    stems = sorted(map(markdown.file_stem, projects))
-    pages = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
-    pages = [paths.home_page, paths.conflicts, *pages]
-    return [page for page in pages if page.is_file() and not markdown.is_symlink(page)]
 
 
 def _page_findings(ws: Workspace, page: Path, names: obsidian.VaultNames) -> Iterator[Finding]:
@@ -220,15 +205,7 @@ def _note_findings(note: Note, names: obsidian.VaultNames, reported: Collection[
     for name, value, allowed in (("kind", note.memory.kind, KINDS), ("status", note.memory.status, STATUSES)):
         if value not in allowed:
             yield Finding(path, f"has the unknown {name} {value!r}", f"Use one of {', '.join(allowed)}.", False)
-    if excluded.has_merge_conflict(note.document.text.encode()):
-        yield Finding(path, excluded.MERGE_CONFLICT, "Keep one side and delete the markers.", False)
+    if note_rows.has_merge_conflict(note.document.text.encode()):
+        yield Finding(path, note_rows.MERGE_CONFLICT, "Keep one side and delete the markers.", False)
     if note.schema_version > SCHEMA_VERSION:
-        yield Finding(path, "was written by a newer memem", "Upgrade memem to change it.")
-
-
-def _capabilities(path: Path) -> dict[str, Any]:
-    """Read the record of `bootstrap.sh`; empty if memem was installed another way."""
-    try:
-        return from_toml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+        yield Finding(path, "was written by a newer version of memem", "Upgrade memem to change it.")

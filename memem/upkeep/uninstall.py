@@ -38,7 +38,6 @@ class UninstallReport:
 
 
 def plan(ws: Workspace, *, vault: bool = False) -> UninstallReport:
-    """List what an uninstall would remove and keep."""
     parts = [InstalledPart(each.what, str(each.path), each.bytes) for each in belongings.list_belongings(ws.home)]
     parts += [InstalledPart(what, str(path), belongings.size_of(path)) for what, path in _parts_outside_home(ws)]
     parts += [InstalledPart(f"the plugin in Claude Code, {each.where}", each.key) for each in plugin.installed(ws)]
@@ -60,7 +59,7 @@ def uninstall(ws: Workspace, *, vault: bool = False) -> UninstallReport:
         if ws.home.state_file.exists():
             ws.state.children.end_orphans()
     ws.close()
-    to_do = _remove_plugin(ws)
+    to_do = tuple(_remove_plugin(ws))
     left = _remove_notes(ws) if vault else []
     with using_home(ws.home):
         for _, path in _parts_outside_home(ws):
@@ -73,28 +72,24 @@ def uninstall(ws: Workspace, *, vault: bool = False) -> UninstallReport:
         if _is_own_environment(ws.prefix):
             belongings.remove(ws.prefix)  # last, because this program runs in it
     kept = (*planned.kept, *(InstalledPart("not memem's", str(path)) for path in left))
-    return UninstallReport(planned.parts, kept, tuple(to_do), done=True)
+    return UninstallReport(planned.parts, kept, to_do, done=True)
 
 
 def memem_files(paths: VaultPaths) -> list[Path]:
     """The Markdown files and records in memem's folder of the vault, without links and other programs' files."""
-    return sorted(path for path in _plain_files(paths) if path.suffix == ".md" or _is_record(paths, path))
+    candidates = [] if paths.ours.is_symlink() else sorted(_walk(paths.ours))
+    return [path for path in candidates if path.is_file() and not path.is_symlink() and _is_ours(paths, path)]
 
 
-def _plain_files(paths: VaultPaths) -> Iterator[Path]:
-    for path in () if paths.ours.is_symlink() else _walk(paths.ours):
-        folders = path.relative_to(paths.ours).parts[:-1]
-        is_foreign = any(name.startswith(".") for name in folders if name != paths.forgotten.name)
-        if path.is_file() and not path.is_symlink() and not is_foreign:
-            yield path
-
-
-def _is_record(paths: VaultPaths, path: Path) -> bool:
-    """Whether a file is the marker, temporary, or a list of tombstones or verdicts, also a copy made by a sync."""
+def _is_ours(paths: VaultPaths, path: Path) -> bool:
+    """Whether a file is Markdown, the marker, temporary, or a list of tombstones or verdicts (or a sync's copy)."""
+    folders = path.relative_to(paths.ours).parts[:-1]
+    if any(name.startswith(".") for name in folders if name != paths.forgotten.name):
+        return False
     name, lists = path.name, (paths.tombstones, paths.reviewed)
     is_temporary = name.startswith(files.TEMPORARY_PREFIX) and name.endswith(files.TEMPORARY_SUFFIX)
     is_list = any(name.startswith(record.stem) and name.endswith(record.suffix) for record in lists)
-    return is_temporary or path == paths.marker or (path.parent == paths.ours and is_list)
+    return path.suffix == ".md" or is_temporary or path == paths.marker or (path.parent == paths.ours and is_list)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -154,18 +149,13 @@ def _check_idle(ws: Workspace) -> None:
             raise Busy(f"Nothing was removed: {reason}, and try again.") from None
 
 
-def _remove_plugin(ws: Workspace) -> list[str]:
-    """Have Claude Code remove the plugin; returns the commands that failed."""
-    steps: list[tuple[list[str], Path | None]] = [
-        (["uninstall", each.key, "--scope", each.scope], each.folder) for each in plugin.installed(ws)
-    ]
+def _remove_plugin(ws: Workspace) -> Iterator[str]:
+    steps = [(["uninstall", each.key, "--scope", each.scope], each.folder) for each in plugin.installed(ws)]
     steps += [(["marketplace", "remove", name], None) for name in plugin.marketplaces(ws)]
     command = ws.claude_command
-    return [
-        f"claude plugin {' '.join(arguments)}" + (f" (in {folder})" if folder else "")
-        for arguments, folder in steps
-        if not (command and plugin.run_plugin_command(command, arguments, ws.environ, folder))
-    ]
+    for arguments, folder in steps:
+        if not (command and plugin.run_plugin_command(command, arguments, ws.environ, folder)):
+            yield f"claude plugin {' '.join(arguments)}" + (f" (in {folder})" if folder else "")
 
 
 def _remove_notes(ws: Workspace) -> list[Path]:
@@ -174,15 +164,12 @@ def _remove_notes(ws: Workspace) -> list[Path]:
     try:
         for path in memem_files(paths):
             path.unlink()
-        if paths.ours.is_symlink():
-            left = [paths.ours]
-        else:
-            for folder, _, _ in sorted(os.walk(paths.ours), reverse=True):
-                belongings.remove_empty(Path(folder))
-            left = sorted(_walk(paths.ours))
+        is_link = paths.ours.is_symlink()
+        for folder, _, _ in [] if is_link else sorted(os.walk(paths.ours), reverse=True):
+            belongings.remove_empty(Path(folder))
+        left = [paths.ours] if is_link else sorted(_walk(paths.ours))
     except OSError as error:
-        raise VaultError(
-            f"Cannot remove {error.filename}: {files.reason(error)}. Fix that and run this again."
-        ) from None
+        reason = files.reason(error)
+        raise VaultError(f"Cannot remove {error.filename}: {reason}. Fix that and run this again.") from None
     belongings.remove_empty(paths.root)
     return left

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from memem.core.errors import NoteUnreadable, RewriteRefused
@@ -17,6 +18,7 @@ Value = str | tuple[str, ...]
 MAX_VALUES = 20_000
 MAX_DEPTH = 50
 SHALLOW_CHARACTERS = 4_000  # too few to nest deep enough to overflow the composer's stack
+_NESTING = {"SequenceStartEvent": 1, "MappingStartEvent": 1, "SequenceEndEvent": -1, "MappingEndEvent": -1}
 _TOO_MUCH = "the frontmatter is nested too deeply or too large"
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
@@ -35,8 +37,6 @@ class Bare(str):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A property and its position."""
-
     value: Any  # str, list or dict of the same
     node: Any  # PyYAML's; its `id` is scalar, sequence or mapping
     key_end: int
@@ -97,7 +97,7 @@ def parse(text: str) -> Document:
         return Document(text, start, start, start, {})
     closing = _CLOSING.search(text, opening.end())
     if closing is None:
-        raise NoteUnreadable("the frontmatter has no closing line ---")
+        raise NoteUnreadable("the frontmatter has no closing --- line")
     head = text[opening.end() : closing.start()]
     entries = _compose(head, opening.end())
     return Document(text, closing.end(), opening.end(), closing.start(), entries)
@@ -115,7 +115,11 @@ def patch(document: Document, changes: Mapping[str, Value]) -> str:
     added = [(key, value) for key, value in wanted.items() if key not in document]
     if added:
         grown = sum(len(replacement) - (end - start) for start, end, replacement in edits)
-        text = _insert(document, text, document.head_end + grown, added)
+        at, newline = document.head_end + grown, document.newline
+        lines = "".join(f"{key}: {inline(value)}".rstrip() + newline for key, value in added)
+        if document.head_start == document.body_start:  # no frontmatter yet
+            lines = f"---{newline}{lines}---{newline}"
+        text = text[:at] + lines + text[at:]
     _prove(document, text, wanted)
     return text
 
@@ -138,14 +142,16 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        if len(head) > SHALLOW_CHARACTERS and _is_deep(yaml.parse(head, Loader=loader)):
-            raise NoteUnreadable(_TOO_MUCH)
+        if len(head) > SHALLOW_CHARACTERS:
+            kinds = (type(event).__name__ for event in yaml.parse(head, Loader=loader))
+            if any(depth > MAX_DEPTH for depth in accumulate(_NESTING.get(kind, 0) for kind in kinds)):
+                raise NoteUnreadable(_TOO_MUCH)
         root = yaml.compose(head, Loader=loader)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        place = f" in line {mark.line + 2}" if mark else ""
+        place = f" on line {mark.line + 2}" if mark else ""
         what = getattr(problem, "problem", None) or "it contains a character that YAML does not allow"
-        raise NoteUnreadable(f"the frontmatter is not YAML{place}: {what}") from None
+        raise NoteUnreadable(f"the frontmatter is not valid YAML{place}: {what}") from None
     except (RecursionError, ValueError):
         raise NoteUnreadable(_TOO_MUCH) from None
     if root is None:
@@ -163,17 +169,6 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
     return entries
 
 
-def _is_deep(events: Iterator[Any]) -> bool:
-    depth = 0
-    for event in events:
-        kind = type(event).__name__
-        depth += kind in ("SequenceStartEvent", "MappingStartEvent")
-        depth -= kind in ("SequenceEndEvent", "MappingEndEvent")
-        if depth > MAX_DEPTH:
-            return True
-    return False
-
-
 def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
     """Convert a node to lists and texts. The budget stops aliases that expand to billions of values."""
     if depth > MAX_DEPTH or next(budget, None) is None:
@@ -188,10 +183,9 @@ def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
 
 def _unquoted_link(value: Any) -> str:
     """Read `[[note]]` without quotes, which is a list in a list to YAML, as the link it means."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        inner = value[0]
-        if len(inner) == 1 and isinstance(inner[0], str):
-            return f"[[{inner[0]}]]"
+    match value:
+        case [[str(target)]]:
+            return f"[[{target}]]"
     return ""
 
 
@@ -250,14 +244,6 @@ def _has_comment(text: str, node: Any, offset: int, end: int) -> bool:
         position = _content_end(text, item, offset)
     gaps.append(text[position:end])
     return any("#" in gap for gap in gaps)
-
-
-def _insert(document: Document, text: str, at: int, added: list[tuple[str, Value]]) -> str:
-    newline = document.newline
-    lines = newline.join(f"{key}: {inline(value)}".rstrip() for key, value in added)
-    if document.head_start == document.body_start:  # no frontmatter yet
-        return f"{text[:at]}---{newline}{lines}{newline}---{newline}{text[at:]}"
-    return f"{text[:at]}{lines}{newline}{text[at:]}"
 
 
 def _prove(document: Document, text: str, wanted: Mapping[str, Value]) -> None:

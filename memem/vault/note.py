@@ -15,12 +15,13 @@ A note is frontmatter in Obsidian's own property types, then the statement, then
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from memem.core.errors import NoteUnreadable, RewriteRefused
-from memem.core.memory import GENERAL, ID8, Memory, classify_layer
+from memem.core.memory import GENERAL, ID8, QUARANTINED, Memory, classify_layer
 from memem.core.project import normalise
 from memem.vault import frontmatter
 from memem.vault.frontmatter import Bare, Document, Value
@@ -40,9 +41,11 @@ _TEXTS = (
 )
 EVIDENCE = "> [!quote]- Evidence"
 WRITTEN_HASH = "written_hash"
+REVIEW_REASON = "review_because"  # only in proposals
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}")
 _EVIDENCE_LINE = re.compile(r"^> \[!quote\]-? Evidence[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_REVIEW_REASON_LINE = re.compile(rf"^{REVIEW_REASON}:.*\r?\n", re.MULTILINE)
 _WRITTEN_HASH_LINE = re.compile(r"^written_hash:.*\n?", re.MULTILINE)
 # The hashes that may close a heading are removed afterwards: in the pattern they would cause backtracking.
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.MULTILINE)
@@ -66,6 +69,15 @@ class Note:
         """Whether a person wrote the note, or has changed it since memem wrote it."""
         return self.document.one(WRITTEN_HASH) != _written_hash(self.document.text)
 
+    @property
+    def is_a_machines(self) -> bool:
+        """Whether a machine wrote the note, and no person has changed it since."""
+        return self.memory.author == "model" and not self.touched_by_hand
+
+    @property
+    def review_reason(self) -> str:
+        return self.document.one(REVIEW_REASON)
+
 
 def digest(data: bytes) -> str:
     import hashlib
@@ -82,7 +94,6 @@ def file_name(memory: Memory) -> str:
 
 
 def new_text(memory: Memory) -> str:
-    """Render the note of a new memory."""
     properties: dict[str, Value] = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION)}
     properties |= properties_of(memory)
     properties = {key: value for key, value in properties.items() if value or key in _ALWAYS}
@@ -90,6 +101,20 @@ def new_text(memory: Memory) -> str:
     if memory.evidence:
         body += f"\n\n{_evidence_block(memory.evidence)}"
     return seal(frontmatter.render(properties | {WRITTEN_HASH: ""}, body))
+
+
+def proposal_text(memory: Memory, because: str) -> str:
+    """Render the note of a proposal: it is not recalled, and states why a person has to decide."""
+    text = new_text(replace(memory, status=QUARANTINED))
+    return seal(frontmatter.patch(frontmatter.parse(text), {REVIEW_REASON: because}))
+
+
+def accepted_text(proposal: Note) -> str:
+    """Turn a proposal into an active note, without the reason, everything else unchanged."""
+    text = rewrite_text(proposal, replace(proposal.memory, status="active"))
+    head = frontmatter.parse(text).body_start
+    text = _REVIEW_REASON_LINE.sub("", text[:head], count=1) + text[head:]
+    return text if proposal.touched_by_hand else seal(text)
 
 
 def parse(path: str, data: bytes, derived_id: str) -> Note:
@@ -115,26 +140,23 @@ def parse(path: str, data: bytes, derived_id: str) -> Note:
 
 def rewrite_text(note: Note, memory: Memory) -> str:
     """Change the text from `note.memory` to `memory`; everything else keeps its bytes."""
-    try:
-        return _rewritten(note, memory)
-    except RewriteRefused as refusal:
-        raise RewriteRefused(f"{note.path} was left unchanged: {refusal}.") from None
-
-
-def _rewritten(note: Note, memory: Memory) -> str:
+    refused = f"{note.path} was left unchanged: "
     if note.schema_version > SCHEMA_VERSION:
-        raise RewriteRefused("it was written by a newer memem; upgrade memem to change it")
+        raise RewriteRefused(f"{refused}it was written by a newer version of memem; upgrade memem to change it.")
     before, after = properties_of(note.memory), properties_of(memory)
     changes = {key: value for key, value in after.items() if before[key] != value}
     if not note.has_id:
         changes = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION), **changes}
-    text = frontmatter.patch(note.document, changes)
-    if memory.body != note.memory.body:
-        text = _replace_statement(text, memory.body, has_own_sections=note.touched_by_hand)
-    if memory.evidence != note.memory.evidence:
-        text = _replace_evidence(text, memory.evidence)
-    # A note that a person has edited is theirs from then on: it is never sealed again.
-    return text if note.touched_by_hand else seal(text)
+    try:
+        text = frontmatter.patch(note.document, changes)
+        if memory.body != note.memory.body:
+            text = _replace_statement(text, memory.body, has_own_sections=note.touched_by_hand)
+        if memory.evidence != note.memory.evidence:
+            text = _replace_evidence(text, memory.evidence)
+        # A note that a person has edited is theirs from then on: it is never sealed again.
+        return text if note.touched_by_hand else seal(text)
+    except RewriteRefused as refusal:
+        raise RewriteRefused(f"{refused}{refusal}.") from None
 
 
 def properties_of(memory: Memory) -> dict[str, Value]:
@@ -149,7 +171,9 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
         name: document.many(name) for name in _LISTS
     }
     kind = document.one("kind").strip().lower() or "fact"
-    tags = _tags(document)
+    # Obsidian also allows `tags: a, b` and a leading `#`.
+    parts = (part for item in document.many("tags") for part in re.split(r"[,\s]+", item))
+    tags = tuple(part.removeprefix("#") for part in parts if part.strip("#"))
     importance = _whole(document, "importance", 3, 1, 5)
     statement, evidence = _split(document.body)
     return Memory(
@@ -164,7 +188,7 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
         importance=importance,
         status=document.one("status").strip().lower() or "active",
         source_type=document.one("source_type") or "user",
-        confidence=_fraction(document, "confidence"),
+        confidence=_confidence(document.one("confidence").strip() or "1"),
         author=document.one("author") or "human",
         evidence=evidence,
     )
@@ -177,12 +201,6 @@ def _title(path: str, document: Document, identity: str) -> str:
     return document.one("title") or (text.rstrip("#").rstrip() if heading else "") or text
 
 
-def _tags(document: Document) -> tuple[str, ...]:
-    """Read tags; Obsidian also allows `tags: a, b` and a leading `#`."""
-    parts = (part for item in document.many("tags") for part in re.split(r"[,\s]+", item))
-    return tuple(part.removeprefix("#") for part in parts if part.strip("#"))
-
-
 def _whole(document: Document, key: str, default: int, low: int, high: int) -> int:
     text = document.one(key).strip()
     if not text:
@@ -192,15 +210,11 @@ def _whole(document: Document, key: str, default: int, low: int, high: int) -> i
     return int(text)
 
 
-def _fraction(document: Document, key: str) -> float:
-    text = document.one(key).strip() or "1"
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise NoteUnreadable(f"property {key!r} should be a number from 0 to 1, not {text[:40]!r}")
-    return number
+def _confidence(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= float(text) <= 1:
+            return float(text)
+    raise NoteUnreadable(f"property 'confidence' should be a number from 0 to 1, not {text[:40]!r}")
 
 
 def _split(body: str) -> tuple[str, str]:

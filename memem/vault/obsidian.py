@@ -62,7 +62,6 @@ class VaultNames:
 
 
 def find_violations(text: str, names: VaultNames) -> list[Violation]:
-    """Find everything that is wrong with a note."""
     try:
         return check_document(frontmatter.parse(text), names)
     except NoteUnreadable as problem:
@@ -74,7 +73,6 @@ def check_document(document: Document, names: VaultNames) -> list[Violation]:
 
 
 def property_types(document: Document) -> dict[str, str]:
-    """Determine the type that Obsidian sees in each property."""
     return {name: _seen(name, entry.node) for name, entry in document.entries.items()}
 
 
@@ -88,22 +86,26 @@ def find_type_clashes(notes: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[
     for name, kinds in seen.items():
         usual = max(kinds, key=lambda kind: len(kinds[kind]))
         for kind in [each for each in kinds if each != usual]:
-            problem = f"has `{name}` as {kind}, which is {usual} in {kinds[usual][0]}"
+            problem = f"has `{name}` with the type {kind}, but its type is {usual} in {kinds[usual][0]}"
             yield kinds[kind][0], Violation(problem, f"`{name}`")
 
 
 def _of_properties(document: Document) -> Iterator[Violation]:
     for name, entry in document.entries.items():
-        kind = _seen(name, entry.node)
-        nested = _nested(entry.value)
-        about = f"`{name}`"
-        if nested:
+        kind, about = _seen(name, entry.node), f"`{name}`"
+        if isinstance(entry.value, dict):
+            nested = "contains nested properties: Obsidian shows it as text that cannot be edited"
+            yield Violation(f"has {about}, which {nested}", about)
+        elif isinstance(entry.value, list) and any(not isinstance(item, str) for item in entry.value):
+            nested = 'contains a list inside a list: a link must be in quotes, as in "[[note]]"'
             yield Violation(f"has {about}, which {nested}", about)
         elif name in _FORMER:
             advice = f"which Obsidian no longer reads: it is now called `{_FORMER[name]}` and is a list"
             yield Violation(f"has {about}, {advice}", about)
         elif kind not in (EMPTY, *TYPES.get(name, (kind,))):
-            yield Violation(f"has {about} as {kind}, which is {' or '.join(TYPES[name])} everywhere else", about)
+            yield Violation(
+                f"has {about} with the type {kind}, but its type is {' or '.join(TYPES[name])} everywhere else", about
+            )
         elif name == "tags" and (bad := [tag for tag in entry.value if _BAD_TAG.search(tag.removeprefix("#"))]):
             yield Violation(f"has the tag {bad[0]!r}, which Obsidian does not accept", about)
         elif name in RELATIONS and (bad := [link for link in _texts(entry.value) if not _QUOTED_LINK.fullmatch(link)]):
@@ -115,7 +117,7 @@ def _of_links(document: Document, names: VaultNames) -> Iterator[Violation]:
         entry = document.entries.get(name)
         for link in _texts(entry.value) if entry else ():
             if _QUOTED_LINK.fullmatch(link) and not names.has(_target(link[2:-2])):
-                yield _dangling(f"by `{name}` ", link)
+                yield _dangling(f"in `{name}` ", link)
     prose = _NOT_PROSE.sub(" ", document.body)
     for found in _WIKILINK.finditer(prose):
         target = _target(found[1])
@@ -132,30 +134,14 @@ def _dangling(by: str, link: str) -> Violation:
 
 
 def _target(link: str) -> str:
-    """The target of a link without its heading, block and label."""
     return link.partition("|")[0].removesuffix("\\").partition("#")[0].partition("^")[0].strip()
 
 
 def _texts(value: Any) -> list[str]:
-    """The values of a property that are neither empty nor nested."""
     return [text for text in (value if isinstance(value, list) else [value]) if text and isinstance(text, str)]
 
 
-def _nested(value: Any) -> str:
-    if isinstance(value, dict):
-        return "contains nested properties: Obsidian shows it as text that cannot be edited"
-    if isinstance(value, list) and any(not isinstance(item, str) for item in value):
-        return 'contains a list inside a list: a link must be in quotes, as in "[[note]]"'
-    return ""
-
-
 def _seen(name: str, node: Any) -> str:
-    """The type of a value; a date in a text property is text."""
-    kind = _type(node)
-    return TEXT if kind in _A_DATE and TEXT in TYPES.get(name, ()) else kind
-
-
-def _type(node: Any) -> str:
     """The type by the form of a value and, where it is not quoted, by YAML's rules."""
     if node.id != "scalar":
         return LIST
@@ -164,6 +150,6 @@ def _type(node: Any) -> str:
         for form, kind in ((_NOTHING, EMPTY), (_BOOLEAN, CHECKBOX), (_NUMBER, NUMBER)):
             if form.fullmatch(text):
                 return kind
-    if _DAY.fullmatch(text):
-        return DATE
-    return TIME if _MOMENT.fullmatch(text) else TEXT
+    if TEXT in TYPES.get(name, ()):  # a date in a text property is text
+        return TEXT
+    return DATE if _DAY.fullmatch(text) else TIME if _MOMENT.fullmatch(text) else TEXT

@@ -22,14 +22,17 @@ NEWS = timedelta(days=7)  # for this long a replaced vault is reported
 def require_vault(ws: Workspace) -> str:
     """Return the vault's id. Raises VaultMissing, with what to do."""
     ws.store.refuse_links()
-    vault_id = ws.store.vault_id() or _completed(ws)
+    root, paths, vault_id = ws.settings.vault, ws.store.paths, ws.store.vault_id()
+    is_unknown = not vault_id and str(root) not in vault_history(ws)
+    # A person may have created the marker empty, or a sync brought notes without it.
+    if not vault_id and (paths.marker.is_file() or (is_unknown and any(paths.memories.rglob("*.md")))):
+        vault_id = ws.store.make_vault()
     if vault_id:
         _remember(ws, vault_id)
         return vault_id
-    root = ws.settings.vault
-    if str(root) in vault_history(ws):
+    if not is_unknown:
         raise VaultMissing(
-            f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
+            f"The vault {root} is gone: its marker {paths.marker} is missing. Mount or sync it, or set "
             "MEMEM_OBSIDIAN_VAULT to where it is now; to start a new vault there, create that file and leave it empty."
         )
     raise VaultUnmade(
@@ -52,22 +55,14 @@ def ensure_vault(ws: Workspace) -> str:
     return require_vault(ws)
 
 
-def _completed(ws: Workspace) -> str:
-    """Fill a marker that a person created empty, and create one for notes that a sync brought without it."""
-    unknown = str(ws.settings.vault) not in vault_history(ws)
-    if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.rglob("*.md"))):
-        return ws.store.make_vault()
-    return ""
-
-
 def vault_history(ws: Workspace) -> dict[str, dict[str, str]]:
     """Read which vaults were used with this home, by path."""
     try:
         known = from_json(ws.home.known_vaults_file.read_bytes())
     except (OSError, ValueError):
         return {}
-    told = known.items() if isinstance(known, dict) else ()
-    return {vault: each for vault, each in told if isinstance(each, dict)}
+    entries = known.items() if isinstance(known, dict) else ()
+    return {vault: entry for vault, entry in entries if isinstance(entry, dict)}
 
 
 def _remember(ws: Workspace, vault_id: str) -> None:
@@ -79,9 +74,5 @@ def _remember(ws: Workspace, vault_id: str) -> None:
     known[path] = {"vault_id": vault_id, "since": iso(ws.clock()), "before": before.get("vault_id", "")}
     with using_home(ws.home):
         files.make_private_folder(ws.home.state)
-        files.write_atomic(
-            ws.home.known_vaults_file,
-            json.dumps(known, indent=1).encode(),
-            fsync=ws.settings.fsync,
-            mode=files.PRIVATE_FILE,
-        )
+        data = json.dumps(known, indent=1).encode()
+        files.write_atomic(ws.home.known_vaults_file, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)

@@ -3,6 +3,7 @@
 import glob
 import os
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from memem.core import files
@@ -12,20 +13,17 @@ from memem.vault.store import Store, writing_file
 
 def plain_bytes(store: Store, path: str) -> bytes | None:
     """Read a plain file of the vault; None when it is missing or behind a symbolic link."""
-    try:
-        if not store.absolute(path).is_file() or leads_elsewhere(store, path):
-            return None
-    except (InputError, OSError):
-        return None
-    return store.current_bytes(path)
+    with suppress(InputError, OSError):
+        if store.absolute(path).is_file() and not leads_elsewhere(store, path):
+            return store.current_bytes(path)
+    return None
 
 
 def is_taken(store: Store, path: str) -> bool:
     """Tell whether a file exists there, or the path leads elsewhere."""
-    try:
+    with suppress(InputError):
         return os.path.lexists(store.absolute(path)) or leads_elsewhere(store, path)
-    except InputError:
-        return True
+    return True
 
 
 def leads_elsewhere(store: Store, path: str) -> bool:
@@ -34,9 +32,11 @@ def leads_elsewhere(store: Store, path: str) -> bool:
     return any((store.paths.ours / part).is_symlink() for part in (inside, *inside.parents))
 
 
-def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, fsync: bool) -> None:
-    """Replace the bytes `instead_of` (None: no file) by `data`. Raises NoteChanged."""
+def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None = None) -> None:
+    """Replace the bytes `instead_of` (None: no file) by `data`, unless an interrupted run has. Raises NoteChanged."""
     target = store.absolute(path)
+    if plain_bytes(store, path) == data:
+        return
 
     def check() -> None:
         if plain_bytes(store, path) != instead_of or (instead_of is None and os.path.lexists(target)):
@@ -45,16 +45,16 @@ def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, 
     with writing_file(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = None if instead_of is None else target.stat().st_mode & 0o777
-        files.write_atomic(target, data, fsync=fsync, mode=mode, just_before=check)
+        files.write_atomic(target, data, fsync=store.fsync, mode=mode, just_before=check)
 
 
-def remove_file(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
+def remove_file(store: Store, path: str, expected: bytes) -> None:
     """Remove a file whose bytes are stored elsewhere. Raises NoteChanged when they are not the expected ones."""
     target = store.absolute(path)
     with writing_file(target):
         if plain_bytes(store, path) != expected:
             raise NoteChanged(f"{path} changed on disk in the meantime and was kept.")
-        files.remove(target, fsync=fsync)
+        files.remove(target, fsync=store.fsync)
 
 
 def find_set_aside(store: Store, path: str, digests: Collection[str]) -> Iterator[tuple[str, bytes]]:

@@ -2,9 +2,11 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -53,7 +55,7 @@ class Store:
 
     def __init__(self, paths: VaultPaths, *, fsync: bool) -> None:
         self.paths = paths
-        self._fsync = fsync
+        self.fsync = fsync
 
     def vault_id(self) -> str:
         """Read the id in the marker; empty when there is no vault."""
@@ -85,7 +87,7 @@ class Store:
                 import uuid  # 4 ms, for the first save of all
 
                 vault_id = str(uuid.uuid4())
-                files.write_atomic(self.paths.marker, (_MARKER_TEXT % vault_id).encode(), fsync=self._fsync)
+                files.write_atomic(self.paths.marker, (_MARKER_TEXT % vault_id).encode(), fsync=self.fsync)
         return vault_id
 
     def refuse_links(self) -> None:
@@ -104,9 +106,8 @@ class Store:
         while pending:
             folder = pending.pop()
             try:
-                yield from self._scan_folder(folder, pending)
-            except FileNotFoundError:
-                continue
+                with suppress(FileNotFoundError):
+                    yield from self._scan_folder(folder, pending)
             except OSError as error:
                 # Its notes would look deleted.
                 raise VaultError(f"Cannot read {self.paths.ours / folder}: {files.reason(error)}.") from None
@@ -125,7 +126,7 @@ class Store:
                 elif name.endswith((".md", ".MD", ".Md", ".mD")) and not (among_pages and self.is_page(prefix + name)):
                     with suppress(FileNotFoundError):
                         status = entry.stat(follow_symlinks=False)
-                        if _is_plain(status.st_mode):
+                        if stat.S_ISREG(status.st_mode):
                             yield prefix + name, _stamp(status)
 
     def list_skipped(self) -> Iterator[tuple[str, str]]:
@@ -139,17 +140,32 @@ class Store:
                 elif _is_garbled(name):
                     yield shown.encode("utf-8", "replace").decode(), "has a name that is not UTF-8 text"
 
+    def proposal_files(self) -> list[Path]:
+        """List the files of proposals without copies made by a sync service."""
+        found = {path.name: path for path in sorted(self.paths.review.glob("*.md"))}
+        if not found:
+            return []  # session start need not wait for an import
+        from memem.vault.copies import possible_originals
+
+        copies = {name for name in found for copy in possible_originals(name) if copy.original in found}
+        return [path for name, path in found.items() if name not in copies]
+
+    def read_proposals(self) -> "Iterator[Note]":
+        """Read the proposals in the order of their file names; skip unreadable ones."""
+        for path in self.proposal_files():
+            with suppress(NoteError):
+                yield self.read(f"{self.paths.review.name}/{path.name}")
+
     def leftovers(self) -> Iterator[Path]:
         """Find temporary files of killed writers."""
         yield from self.paths.ours.rglob(f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}")
 
     def stamp(self, path: str) -> Stamp | None:
         """Return the file's stamp; None when it is not a plain file."""
-        try:
+        with suppress(OSError):
             status = os.lstat(self.absolute(path))
-        except OSError:
-            return None
-        return _stamp(status) if _is_plain(status.st_mode) else None
+            return _stamp(status) if stat.S_ISREG(status.st_mode) else None
+        return None
 
     def read(self, path: str) -> "Note":
         """Read a note. Raises NoteUnreadable."""
@@ -161,19 +177,16 @@ class Store:
         return vault_note.parse(path, data, self.derived_id(path))
 
     def is_page(self, path: str) -> bool:
-        """Tell whether a file is a page and not a memory."""
         return path.partition("/")[0].lower() in PAGE_NAMES and not self.is_memory(path)
 
     def is_memory(self, path: str) -> bool:
         """Tell whether a file is a memory: it is in `memories/`, or elsewhere in `memem/` and has an id."""
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
-        try:
-            with safe_open.open_plain(self.absolute(path), follow=False) as file:
-                start = file.read(_LONGEST_OPENING)
-                return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
-        except OSError:
-            return False
+        with suppress(OSError), safe_open.open_plain(self.absolute(path), follow=False) as file:
+            start = file.read(_LONGEST_OPENING)
+            return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
+        return False
 
     def path_for(self, memory: Memory) -> str:
         from memem.vault import note as vault_note
@@ -191,7 +204,7 @@ class Store:
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
                 raise NoteChanged(f"{target} already exists; nothing was written.")
-            files.write_atomic(target, data, fsync=self._fsync)
+            files.write_atomic(target, data, fsync=self.fsync)
         return note, Change(path, None, data)
 
     def rewrite(self, note: "Note", memory: Memory) -> "tuple[Note, Change]":
@@ -207,7 +220,7 @@ class Store:
             files.write_atomic(
                 target,
                 data,
-                fsync=self._fsync,
+                fsync=self.fsync,
                 mode=target.stat().st_mode & 0o777,
                 just_before=lambda: self.unchanged_bytes(note),
             )
@@ -216,14 +229,13 @@ class Store:
     def set_aside(self, note: "Note") -> Change:
         """Move a note to `.forgotten/`, where nothing reads it."""
         target = self.paths.forgotten / PurePosixPath(note.path).name
-        number = 2
+        numbers = count(2)
         while os.path.lexists(target):
-            target = target.with_name(f"{Path(note.path).stem}-{number}.md")
-            number += 1
+            target = target.with_name(f"{Path(note.path).stem}-{next(numbers)}.md")
         before = self.unchanged_bytes(note)
         with writing_file(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            files.move(self.absolute(note.path), target, fsync=self._fsync)
+            files.move(self.absolute(note.path), target, fsync=self.fsync)
         return Change(note.path, before, None)
 
     def unchanged_bytes(self, note: "Note") -> bytes:
@@ -232,15 +244,14 @@ class Store:
 
         data = self._bytes(note.path)
         if vault_note.digest(data) != note.digest:
-            raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
+            raise NoteChanged(f"{note.path} has changed on disk since it was read; nothing was written. Try again.")
         return data
 
     def current_bytes(self, path: str, most: int = -1) -> bytes | None:
         """Read the file's bytes, or the first of them; None when it cannot be read."""
-        try:
+        with suppress(NoteError):
             return self._bytes(path, most)
-        except NoteError:
-            return None
+        return None
 
     def _bytes(self, path: str, most: int = -1) -> bytes:
         try:
@@ -278,16 +289,24 @@ def writing_file(target: Path) -> Iterator[None]:
 @contextmanager
 def _listing(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
     """List a folder by descriptor where possible: a stat of each entry then costs a fifth less."""
-    if os.scandir not in os.supports_fd:
-        with os.scandir(folder) as entries:
-            yield entries
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY) if os.scandir in os.supports_fd else None
     try:
-        with os.scandir(descriptor) as entries:
+        with os.scandir(folder if descriptor is None else descriptor) as entries:
             yield entries
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def read_file_lines(path: Path) -> list[bytes]:
+    """Read the lines of a file of decisions; going on without those that cannot be read would revoke them."""
+    try:
+        with safe_open.open_plain(path, follow=False) as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise VaultError(f"Cannot read {path}: {files.reason(error)}.") from None
 
 
 def _stamp(status: os.stat_result) -> Stamp:
@@ -297,7 +316,3 @@ def _stamp(status: os.stat_result) -> Stamp:
 def _is_garbled(name: str) -> bool:
     """Tell whether a name is not UTF-8, so that it can be neither stored nor shown."""
     return not name.isascii() and name != name.encode("utf-8", "replace").decode()
-
-
-def _is_plain(mode: int) -> bool:
-    return (mode & 0o170000) == 0o100000

@@ -11,16 +11,16 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memem.core import files, safe_open
-from memem.core.errors import VaultError, VaultUnwritable
+from memem.core import files
+from memem.core.errors import VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
 from memem.core.tombstone import Removal, Tombstone
+from memem.vault.store import read_file_lines
 
 SALT_BYTES = 16
 _MOST_SALT_BYTES = 64  # more cannot be hashed with
-_LISTS = frozenset(each.name for each in fields(Tombstone) if str(each.type).startswith("tuple"))
-_NAMES = frozenset(each.name for each in fields(Tombstone))
+_FIELDS = {field.name: str(field.type).startswith("tuple") for field in fields(Tombstone)}  # whether they are lists
 _TYPES: dict[str, type] = {"sizes": int, "purged": bool, "by_hand": bool}  # the others are text
 
 TombstoneLine = bytes | Tombstone | Removal | str  # a salt, a tombstone, an undone note, or the key of a lifted one
@@ -44,25 +44,18 @@ class TombstoneIndex:
         return bool(self.standing)
 
 
-NO_TOMBSTONES = TombstoneIndex()
-
-
 class Tombstones:
     """The file of one vault, read again only when it changed."""
 
     def __init__(self, paths: VaultPaths, *, fsync: bool) -> None:
         self._path = paths.tombstones
         self._fsync = fsync
-        self._read: tuple[object, TombstoneIndex] = (None, NO_TOMBSTONES)
+        self._read: tuple[object, TombstoneIndex] = (None, TombstoneIndex())
 
     def load(self) -> TombstoneIndex:
-        """Read the tombstones, again only if the files have changed."""
         stamps = self._stamps()
-        if not stamps:
-            return NO_TOMBSTONES
         if self._read[0] != stamps:
-            lines = [line for path in stamps for line in _lines(path)]
-            self._read = (stamps, read_lines(lines))
+            self._read = (stamps, read_lines(line for path in stamps for line in read_file_lines(path)))
         return self._read[1]
 
     def salt(self) -> tuple[str, bytes]:
@@ -71,21 +64,18 @@ class Tombstones:
         if known:
             return next(iter(known.items()))
         salt = os.urandom(SALT_BYTES)
-        self._add([_salt_line(salt)])
+        self._add([{"salt": salt.hex()}])
         return name_of(salt), salt
 
     def add(self, tombstones: Iterable[Tombstone], salt: bytes) -> None:
         """Add tombstones made with a salt, and the salt if it is new."""
-        known = name_of(salt) in self.load().salts
-        lines = [{"tombstone": asdict(each)} for each in tombstones]
-        if lines:
-            self._add([*([] if known else [_salt_line(salt)]), *lines])
+        lines: list[dict[str, Any]] = [{"tombstone": asdict(tombstone)} for tombstone in tombstones]
+        if lines and name_of(salt) not in self.load().salts:
+            lines.insert(0, {"salt": salt.hex()})
+        self._add(lines)
 
     def remove(self, removal: Removal) -> None:
-        """Record that an undo removed a note.
-
-        The undo of a large import removes thousands: the file is not read again if nobody else has written to it.
-        """
+        """Record that an undo removed a note. The file is read again only if others wrote: imports have thousands."""
         before = self._stamps()
         added = self._add([{"removed": removal.id, "key": removal.key, "time": removal.time}])
         now, (read, known) = self._stamps(), self._read
@@ -100,38 +90,31 @@ class Tombstones:
 
     def lines(self) -> list[bytes]:
         """Read every line, each once."""
-        return list(dict.fromkeys(line for path in self._stamps() for line in _lines(path) if line.strip()))
+        return list(dict.fromkeys(line for path in self._stamps() for line in read_file_lines(path) if line.strip()))
 
     def take_in(self, lines: Iterable[bytes]) -> None:
-        """Add lines of another such file, as they are."""
-        self._write(list(lines))
-
-    def _add(self, lines: list[dict[str, Any]]) -> int:
-        """Append lines and return their bytes."""
-        texts = [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines]
-        coded = [text.encode("utf-8", "replace") for text in texts]
-        self._write(coded)
-        return sum(len(line) + 1 for line in coded)
-
-    def _write(self, lines: list[bytes]) -> None:
         try:
             for line in lines:
                 files.append_line(self._path, line, fsync=self._fsync)
         except OSError as error:
             raise VaultUnwritable(f"Cannot write {self._path}: {files.reason(error)}. Nothing was forgotten.") from None
 
+    def _add(self, lines: list[dict[str, Any]]) -> int:
+        """Append lines and return their bytes."""
+        texts = [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines]
+        coded = [text.encode("utf-8", "replace") for text in texts]
+        self.take_in(coded)
+        return sum(len(line) + 1 for line in coded)
+
     def _stamps(self) -> dict[Path, Stamp]:
-        first = files.stamp(self._path)
-        if first is None:
+        """The stamps of the file and its copies, in the order they are read."""
+        if files.stamp(self._path) is None:
             return {}
-        beginning, ending = self._path.stem, self._path.suffix
-        copies = sorted(
-            Path(entry.path)
-            for entry in os.scandir(self._path.parent)
-            if entry.name.startswith(beginning) and entry.name.endswith(ending) and entry.name != self._path.name
-        )
-        stamps = {path: files.stamp(path) for path in copies}
-        return {self._path: first} | {path: stamp for path, stamp in stamps.items() if stamp}
+        start, end = self._path.stem, self._path.suffix
+        with os.scandir(self._path.parent) as entries:
+            names = sorted(entry.name for entry in entries if entry.name.startswith(start) and entry.name.endswith(end))
+        copies = map(self._path.with_name, names)
+        return {path: stamp for path in (self._path, *copies) if (stamp := files.stamp(path))}
 
 
 def name_of(salt: bytes) -> str:
@@ -141,69 +124,54 @@ def name_of(salt: bytes) -> str:
     return blake2b(salt, digest_size=4, person=b"memem salt").hexdigest()
 
 
-def from_json(told: Any) -> Tombstone:
-    """Parse a tombstone, ignoring fields of a newer memem. Raises TypeError or ValueError."""
-    stated = {name: _typed(name, value) for name, value in dict(told).items() if name in _NAMES}
-    return Tombstone(**stated)
-
-
-def _typed(name: str, value: Any) -> Any:
-    """Check the type of a field: a sync, a person or another program may have written it."""
-    wanted = _TYPES.get(name, str)
-    each = value if name in _LISTS and isinstance(value, list) else [value]
-    if (name in _LISTS) != isinstance(value, list) or not all(type(one) is wanted for one in each):
-        raise TypeError(f"{name} has the wrong type for a tombstone")
-    if wanted is int and min(each, default=1) < 1:
-        raise ValueError(f"{name} is not a number of sentences")
-    return tuple(each) if name in _LISTS else value
+def _parse_tombstone(stated: Any) -> Tombstone:
+    """Check the types of all fields, since another program may have written them; ignore fields of a newer memem."""
+    values: dict[str, Any] = {name: value for name, value in dict(stated).items() if name in _FIELDS}
+    for name, value in values.items():
+        items = value if _FIELDS[name] else [value]
+        if isinstance(value, list) != _FIELDS[name] or any(type(item) is not _TYPES.get(name, str) for item in items):
+            raise TypeError(f"{name} has the wrong type for a tombstone")
+    if min(values.get("sizes", ()), default=1) < 1:
+        raise ValueError("sizes are not numbers of sentences")
+    values |= {name: tuple(value) for name, value in values.items() if _FIELDS[name]}
+    return Tombstone(**values)
 
 
 def parse_line(line: bytes) -> TombstoneLine | None:
     """Parse a line; None when it is torn or not understood."""
     try:
-        told = files.from_json(line)
-        if len(line.splitlines()) > 1 or not isinstance(told, dict):
+        value = files.from_json(line)
+        if len(line.splitlines()) > 1 or not isinstance(value, dict):
             return None
-        if "salt" in told:
-            salt = bytes.fromhex(told["salt"])
+        if "salt" in value:
+            salt = bytes.fromhex(value["salt"])
             return salt if SALT_BYTES <= len(salt) <= _MOST_SALT_BYTES else None
-        if "tombstone" in told:
-            return from_json(told["tombstone"])
-        if "removed" in told:
-            return Removal(str(told["key"]), str(told["removed"]), str(told["time"]))
-        return str(told["lifted"])
+        if "tombstone" in value:
+            return _parse_tombstone(value["tombstone"])
+        if "removed" in value:
+            return Removal(str(value["key"]), str(value["removed"]), str(value["time"]))
+        return str(value["lifted"])
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
 def read_lines(lines: Iterable[bytes]) -> TombstoneIndex:
-    """Read lines into an index."""
-    salts: dict[str, bytes] = {}
-    stones: dict[str, Tombstone] = {}
-    removals: list[Removal] = []
-    lifted: set[str] = set()
-    for told in map(parse_line, lines):
-        if isinstance(told, bytes):
-            salts[name_of(told)] = told
-        elif isinstance(told, Tombstone):
-            stones[told.key] = told
-        elif isinstance(told, Removal):
-            removals.append(told)
-        elif told is not None:
-            lifted.add(told)
+    values = list(map(parse_line, lines))
+    salts = {name_of(value): value for value in values if isinstance(value, bytes)}
+    stones = {value.key: value for value in values if isinstance(value, Tombstone)}
+    lifted = {value for value in values if isinstance(value, str)}
     usable = [stone for stone in stones.values() if stone.salt in salts]
     standing = tuple(stone for stone in usable if stone.key not in lifted)
     known = index_tombstones(salts, standing, tuple(stone for stone in usable if stone.key in lifted))
-    for removal in removals:
-        if removal.key not in lifted:
-            known.removed.setdefault(removal.id, []).append(removal)
+    for value in values:
+        if isinstance(value, Removal) and value.key not in lifted:
+            known.removed.setdefault(value.id, []).append(value)
     return known
 
 
 def index_tombstones(
     salts: dict[str, bytes], standing: tuple[Tombstone, ...], lifted: tuple[Tombstone, ...] = ()
 ) -> TombstoneIndex:
-    """Index tombstones by what they match."""
     known = TombstoneIndex(
         salts,
         standing,
@@ -220,18 +188,3 @@ def index_tombstones(
             for each in dict.fromkeys(hashes):
                 index.setdefault(each, []).append(stone)
     return known
-
-
-def _salt_line(salt: bytes) -> dict[str, str]:
-    return {"salt": salt.hex()}
-
-
-def _lines(path: Path) -> list[bytes]:
-    try:
-        with safe_open.open_plain(path, follow=False) as file:
-            return file.read().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        # Going on without it would bring back forgotten memories.
-        raise VaultError(f"Cannot read {path}: {files.reason(error)}.") from None

@@ -7,7 +7,7 @@ import pytest
 from bench import edges, graph, labelled
 from bench.edges import Point
 from memem.search import find, refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.graph import build
 from memem.vault import note
 from memem.workspace import Workspace
@@ -20,7 +20,7 @@ def set_up(meant: Workspace) -> Workspace:
     for memory in labelled.load().memories:
         (meant.store.paths.memories / note.file_name(memory)).write_text(note.new_text(memory))
     refresh.refresh(meant)
-    encode.encode_all(meant)
+    model.encode_all(meant)
     return meant
 
 

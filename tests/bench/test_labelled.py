@@ -12,7 +12,7 @@ from bench import labelled
 from bench.corpora import Corpus, vault
 from memem.core.memory import GENERAL, KINDS, Memory
 from memem.safety.gate import cleanse
-from memem.search import find, words
+from memem.search import find, fulltext
 
 LEAST = {"keyword": 25, "paraphrase": 40, "literal": 30, "cjk": 20, "question": 20, "long": 10, "multi": 12}
 LEAST_PROMPTS = {
@@ -63,7 +63,7 @@ def everything(memory: Memory) -> str:
 
 def content_words(text: str) -> set[str]:
     """Return the stems of a text's words."""
-    return {term.text[:STEM] if term.text.isascii() else term.text for term in words.query_terms(text, 10_000)}
+    return {term.text[:STEM] if term.text.isascii() else term.text for term in fulltext.query_terms(text, 10_000)}
 
 
 def test_there_are_enough_queries_of_every_kind(corpus: Corpus) -> None:

@@ -88,7 +88,7 @@ def test_without_data_our_own_questions_and_prompts_are_ranked_with_every_value(
     used = {row["constant"]: row["sets"] for row in told["rows"] if row["in_use"]}
     assert used["meaning"] == {name: {"nDCG@10": 1.0, "any@5": 1.0} for name in ("labelled", "prompts")}
     names = {name for _, name in VARIED} | {field.name for field in fields(Blend)}
-    assert {row["constant"] for row in told["rows"]} == names | {"title and keys, over the body"}
+    assert {row["constant"] for row in told["rows"]} == names | {"weight of title and keys, relative to the body"}
     out = capsys.readouterr().out
     assert out.count("<- in use") == len(used)
     assert "prompts nDCG@10" in out

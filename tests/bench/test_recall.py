@@ -28,7 +28,7 @@ from bench.scores import (
 from memem.core.errors import ModelError
 from memem.core.memory import Hit, Memory
 from memem.search import find, ranking
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.workspace import Workspace
 
 KEYS = ("walrus", "otter", "seal")
@@ -358,7 +358,7 @@ def test_without_a_model_keywords_are_measured_on_a_real_vault(
     def no_model(_ws: Workspace, _progress: Callable[[int, int], None]) -> None:
         raise ModelError("There are no weights.")
 
-    monkeypatch.setattr(encode, "encode_all", no_model)
+    monkeypatch.setattr(model, "encode_all", no_model)
     measured = recall.measure(CORPUS, tmp_path / "new", seed=1)
     assert list(measured.values) == [KEYWORD]
     assert measured.values[KEYWORD]["any@1"] == (1.0, 1.0, 1.0, 1.0)
@@ -372,7 +372,7 @@ def test_each_mode_searches_with_its_own_blend(tmp_path: Path, monkeypatch: pyte
         asked.append((query, project, limit, blend))
         return []
 
-    monkeypatch.setattr(encode, "encode_all", lambda _ws, progress: progress(3, 3))
+    monkeypatch.setattr(model, "encode_all", lambda _ws, progress: progress(3, 3))
     monkeypatch.setattr(find, "search", search)
     scoped = Question("q", "walrus", "kind", frozenset({"walrus"}), "zoo")
     recall.measure(Corpus("zoo", MEMORIES, CORPUS.source_of, (scoped,), depth=7), tmp_path / "new", seed=1)

@@ -81,7 +81,7 @@ def test_with_a_model_every_table_is_printed_and_every_promise_judged(
         "A plain threshold on the cosine",
         "Weights and line from 4 of 5 parts",
         "Our own prompts, at the line in use",
-        "How sure, and how often right",
+        "How confident memem is, and how often it is right",
     ):
         assert heading in out
     assert out.count("<- in use") == 1
@@ -192,11 +192,11 @@ def broken(unseen: dict[str, float] | None = None, **changed: float) -> list[str
     ("changed", "expected"),
     [
         ({"off_topic": 2}, []),
-        ({"off_topic": 3}, ["off-topic prompts that fire"]),
+        ({"off_topic": 3}, ["off-topic prompts that get a memory"]),
         ({"answered": 93}, []),
         ({"answered": 92}, ["questions that are answered"]),
         ({"characters": 1_199}, []),
-        ({"characters": 1_200}, ["characters of a slice, median"]),
+        ({"characters": 1_200}, ["characters in a slice, median"]),
     ],
 )
 def test_promises_are_compared_with_measurements(changed: dict[str, Any], expected: list[str]) -> None:

@@ -316,7 +316,7 @@ def test_a_folder_that_is_closed_already_is_left_as_it_is(tmp_path: Path) -> Non
     [
         (errno.ENOSPC, "the disk is full", "free some space"),
         (errno.EDQUOT, "quota", "free some space"),
-        (errno.EROFS, "read-only", "mount it writable"),
+        (errno.EROFS, "read-only", "remount it read-write"),
         (errno.EACCES, "permission denied", "check its permissions"),
         (errno.EPERM, "not permitted", "check its permissions"),
         (errno.ENAMETOOLONG, "too long", "a shorter path"),

@@ -15,7 +15,7 @@ OPENING = {"open", "fdopen", "TemporaryFile", "NamedTemporaryFile"}
 LAYER = {"core/files.py", "core/locks.py", "core/sqlite.py"}
 KNOWN = {
     # marks whose being there, or whose time, is all that counts
-    "search/encoders/encode.py": {"touch", "write_bytes"},
+    "search/encoders/model.py": {"touch", "write_bytes"},
     "inject/receipts.py": {"touch"},
     "upkeep/session_start.py": {"touch"},
     "inject/usefulness.py": {"touch"},

@@ -14,9 +14,9 @@ import pytest
 
 import memem
 from memem.core import memory
-from memem.doors.api import MemoryHome
 from memem.doors.api import home as api_home
 from memem.doors.api import upkeep as api_upkeep
+from memem.doors.api.home import MemoryHome
 from memem.notes import conflicts
 from memem.search.refresh import RESCAN_SECONDS
 from memem.transfer import sources

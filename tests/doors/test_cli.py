@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from memem.doors import cli
-from memem.doors.cli import output
-from memem.doors.cli.parser import TABLE, VERBS
+from memem.doors.cli import TABLE, VERBS, output
 from tests.command_line import Outcome, Run
 
 READING = ("search", "get", "list", "slice", "status", "check", "config")
@@ -91,7 +90,7 @@ def test_save_reports_redactions_and_known_memories(run: Run) -> None:
 def test_nothing_found_is_not_a_failure(run: Run, saved: str) -> None:
     assert run("search", "walrus") == Outcome(0, "", "No matches.\n")
     assert run("search", "walrus", "--json").data == []
-    assert run("list", "-p", "nowhere").err == "No memories here yet.\n"
+    assert run("list", "-p", "nowhere").err == "No memories to list.\n"
 
 
 def test_get_one_or_several(run: Run, saved: str) -> None:

@@ -1,6 +1,6 @@
 """memem conflicts and memem resolve, as a person calls them; and the same from Python."""
 
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from tests.command_line import Outcome, Run
 
 REDIS = "Redis of the shop listens on port 6379."
@@ -64,7 +64,7 @@ def test_resolve_keeps_one_over_the_other(run: Run) -> None:
     done = run("resolve", kept[:8], "keep")
     assert done.code == 0
     assert done.out.splitlines() == [
-        f"keep {kept[:8]}  shop  Redis of the shop listens on port 6380",
+        f"kept {kept[:8]}  shop  Redis of the shop listens on port 6380",
         f"superseded {ended[:8]}  shop  Redis of the shop listens on port 6379",
     ]
     assert run("get", ended, "--json").data[0]["status"] == "deprecated"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.search import refresh
 from memem.upkeep import curation_rules
 from memem.workspace import open_workspace
@@ -39,7 +39,7 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
     assert "00000001 (The search service listens on port 9200) adds nothing to 00000002" in done.out
     assert "00000003 (Tax is rounded) was never used in 50 prompts" in done.out
     assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
-    assert "00000005 stays; 00000004 is superseded by it (left to you: 00000004 is yours)." in done.out
+    assert "00000005 stays and supersedes 00000004 (left to you: 00000004 is yours)." in done.out
     assert "Nothing was changed." in done.err
     assert vault(open_workspace(actor="test")) == before
 

@@ -23,8 +23,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     """A command in a home with a memory and a model, apart from what this machine has."""
     monkeypatch.setenv("MEMEM_ENCODER", "minilm")
     monkeypatch.setenv("MEMEM_HOOKS_OFF", "1")
-    monkeypatch.setattr("memem.upkeep.checks.setup.check", lambda: [fine("python", "is there")])
-    monkeypatch.setattr("memem.upkeep.checks.folders.LEAST_FREE", 0)
+    monkeypatch.setattr("memem.upkeep.checks.machine.check_environment", lambda: [fine("python", "is there")])
+    monkeypatch.setattr("memem.upkeep.checks.machine.LEAST_FREE", 0)
 
     def call(*arguments: str) -> Outcome:
         code = cli.main(list(arguments))

@@ -9,7 +9,7 @@ import pytest
 from memem.core.errors import InputError
 from memem.core.memory import Memory
 from memem.doors import cli
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.notes import forget, review, write
 from memem.notes.write import Written
 from memem.upkeep.purge import Purged
@@ -112,7 +112,7 @@ def test_vanished_notes_are_forgotten_on_request(run: Run, home: Workspace) -> N
     paths = sorted(home.store.paths.memories.glob("walrus*"))
     for path in paths[:6]:
         path.unlink()
-    assert "vanished\tdegraded\t6 notes disappeared together" in run("doctor").out
+    assert "vanished\tdegraded\t6 notes missing" in run("doctor").out
     assert "vanished\t6 notes; see `memem doctor`" in run("status").out
     done = run("forget", "--vanished")
     assert sorted(done.out.splitlines()) == sorted(

@@ -7,7 +7,7 @@ import pytest
 
 from memem.core.errors import InputError
 from memem.core.memory import Memory
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.notes import write
 from memem.search.graph import read
 from memem.workspace import open_workspace
@@ -31,8 +31,7 @@ def vault(run: Run) -> list[str]:
 def test_rebuild_counts_edges(run: Run) -> None:
     done = run("graph", "rebuild")
     assert done.out.splitlines() == [
-        "1 edge between 3 memories, compared by words only (links, and rare keys or paths in common): "
-        "MEMEM_ENCODER is none.",
+        "1 edge between 3 memories, compared by words and links only, not meaning: MEMEM_ENCODER is none.",
         "depends_on\t1",
     ]
     told = run("graph", "rebuild", "--json").data
@@ -60,7 +59,7 @@ def test_stats_are_a_table_and_json(run: Run) -> None:
     rows = dict(line.split("\t") for line in run("graph", "stats").out.splitlines())
     assert rows["edges"] == "1 (depends_on 1)"
     assert rows["orphans"] == "1"
-    assert rows["compared by"].startswith("words only")
+    assert rows["compared by"].startswith("words and links only")
     assert run("graph", "stats", "--json").data["clusters"] == 1
 
 

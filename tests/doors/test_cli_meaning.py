@@ -14,7 +14,7 @@ from memem.core.home import Home
 from memem.doors import cli
 from memem.doors.cli import output
 from memem.search import meaning
-from memem.search.encoders import encode, model, weights
+from memem.search.encoders import model, weights
 from memem.search.encoders.weights import WeightsFolder
 from memem.workspace import Workspace
 from tests.command_line import Outcome, Run, assert_failed
@@ -150,7 +150,7 @@ def test_encode_that_another_is_already_at_leaves_it_to_them_and_says_so_in_fron
     home.encode_lock.parent.mkdir(exist_ok=True)
     with locks.holding(home.encode_lock, 0):
         assert run("encode", "--background") == Outcome(0, "", "")
-        assert_failed(run("encode"), "Another memem is encoding")
+        assert_failed(run("encode"), "Another memem process is encoding")
     assert loaded.encoded == []
 
 
@@ -274,7 +274,7 @@ def test_status_tells_how_memories_are_found(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 1)
     assert recall(run("status")) == f"keywords; {none_yet}"
     run("encode")
-    described = f"{weights.MODEL}, 2048 dimensions, reads other scripts"
+    described = f"{weights.MODEL}, 2048 dimensions, also reads non-Latin scripts"
     assert recall(run("status")) == f"meaning and keywords (minilm: {described}; 2 passages)"
     data = run("status", "--json").data
     assert data["recall"] == "meaning and keywords"
@@ -316,7 +316,7 @@ def test_reindex_computes_the_vectors_of_another_model_and_search_uses_them(
     monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 0)
     assert run("search", PARAPHRASE).err.startswith("(keywords only: 0 of 2 passages have a vector so far")
     done = run("reindex")
-    described = "intfloat/multilingual-e5-small, 2048 dimensions, reads other scripts"
+    described = "intfloat/multilingual-e5-small, 2048 dimensions, also reads non-Latin scripts"
     assert done.out.splitlines()[-1] == f"Encoded 2 of 2 passages with {described}."
     assert recall(run("status")) == f"meaning and keywords (sentence-transformers: {described}; 2 passages)"
     assert "Coffee" in run("search", "automobile").out
@@ -326,7 +326,7 @@ def test_reindex_computes_the_vectors_of_another_model_and_search_uses_them(
 def test_an_interrupted_rebuild_keeps_finished_vectors(
     run: Run, loaded: FakeEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encode, "STEP", 1)
+    monkeypatch.setattr(model, "STEP", 1)
     loaded.trouble, loaded.fails_at_batch = KeyboardInterrupt(), 2
     done = run("reindex")
     assert (done.code, done.err) == (130, f"{INTERRUPTED}\n")

@@ -110,7 +110,7 @@ def test_a_failure_is_one_line_that_says_what_happens_next(run: Run, session: Tr
     done = run("mine", "--session", str(session.path))
     assert_failed(done, "Session s1: ")
     assert "something broke" in done.err
-    assert done.err.endswith("Nothing is lost: run the command again.\n")
+    assert done.err.endswith("Nothing is lost. Run the command again.\n")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--session", str(session.path)).code == 0
     assert titles(run) == {"one"}
@@ -129,9 +129,11 @@ def test_a_spent_budget_is_a_failure_that_names_the_limit(
 ) -> None:
     monkeypatch.setenv("MEMEM_DAILY_CALLS", "0")
     done = run("mine", "--session", str(session.path))
-    assert_failed(done, "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS).")
-    assert done.err.endswith("Nothing is lost: run the same command tomorrow to continue.\n")
-    assert "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS). It continues tomorrow." in run("status").out
+    assert_failed(done, "Today's limit of 0 calls has been reached (MEMEM_DAILY_CALLS).")
+    assert done.err.endswith("Nothing is lost. Run the same command tomorrow to continue.\n")
+    assert (
+        "Today's limit of 0 calls has been reached (MEMEM_DAILY_CALLS). Mining continues tomorrow." in run("status").out
+    )
 
 
 def test_without_a_claude_rules_serve(run: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +184,7 @@ def test_a_dry_run_shows_the_plan_and_mines_nothing(
 def test_a_dry_run_by_rules_names_no_cost(run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_EXTRACTOR", "rules")
     assert run("mine", "--session", str(session.path), "--dry-run").out.startswith(
-        "1 session, by rules, no calls; 2 turns, "
+        "1 session, using rules, no model calls; 2 turns, "
     )
 
 
@@ -246,7 +248,7 @@ def test_the_history_reaches_back_before_the_opt_in(run: Run, sessions: Path) ->
     old = Transcript(sessions / "old.jsonl")
     old.tells("ancient")
     run("mining", "on")
-    assert run("mine", "--all").out == "All sessions are mined.\n"
+    assert run("mine", "--all").out == "All sessions have been mined.\n"
     run("mine", "--history", "--yes")
     assert titles(run) == {"ancient"}
 
@@ -269,7 +271,7 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
         "s1: 2 turns, 1 memory saved",
         "s2: 1 turn, 1 memory saved",
     ]
-    assert run("mine", "--all") == Outcome(0, "All sessions are mined.\n", "")
+    assert run("mine", "--all") == Outcome(0, "All sessions have been mined.\n", "")
     assert run("mine", "--all", "--json").data["mined"] == []
 
 
@@ -277,7 +279,7 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
 
 
 def test_retry_without_dead_letters_does_nothing(run: Run) -> None:
-    assert run("mine", "--retry") == Outcome(0, "There are no dead letters.\n", "")
+    assert run("mine", "--retry") == Outcome(0, "There is nothing to retry.\n", "")
     assert run("mine", "--retry", "--json").data["mined"] == []
 
 
@@ -292,7 +294,7 @@ def test_repeated_failures_become_dead_letters_that_can_be_retried(
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--retry").code == 0
     assert titles(run) == {"one"}
-    assert run("mine", "--retry").out == "There are no dead letters.\n"
+    assert run("mine", "--retry").out == "There is nothing to retry.\n"
 
 
 # --- in the background --------------------------------------------------------------------------------------------
@@ -346,7 +348,7 @@ def test_mining_is_off_until_it_is_switched_on(run: Run, home: Home) -> None:
     done = run("mining", "on")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Mining is on for sessions since 20")
-    assert "`memem mine --all` mines the rest now" in done.out
+    assert "`memem mine --all` mines pending sessions now" in done.out
     assert run("mining").out == done.out
 
 
@@ -529,7 +531,7 @@ def test_status_tells_of_dead_letters(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
-    assert "dead letters\t1; `memem mine --retry` tries again" in run("status").out
+    assert "failed parts\t1; `memem mine --retry` tries again" in run("status").out
 
 
 def test_mining_on_replaces_a_damaged_state(run: Run, session: Transcript, home: Home) -> None:
@@ -568,13 +570,13 @@ def test_status_shows_small_sessions_and_the_history_run(run: Run, sessions: Pat
     talk = Transcript(sessions / "short.jsonl", start=FAR)
     talk.human(fact("one"))
     run("mine", "--background", "--flush", "--session", str(talk.path))
-    assert "1 to be mined together" in run("status").out
+    assert "1 waiting to be mined as a batch" in run("status").out
     run("mining", "off")
-    assert "wait to be mined together" not in run("status").out
+    assert "waiting to be mined as a batch" not in run("status").out
     run("mining", "on")
     assert run("mine", "--history", "--yes").code == 0
     status = run("status")
-    assert "wait to be mined together" not in status.out
+    assert "waiting to be mined as a batch" not in status.out
     assert "done: 1 session, 1 memory, $0.00" in status.out
     mining = run("status", "--json").data["mining"]
     assert (mining["held_back"], mining["history"]["state"], mining["history"]["sessions_done"]) == (0, "done", 1)

@@ -76,12 +76,12 @@ def test_export_without_a_vault_fails(run: Run, tmp_path: Path) -> None:
 def test_an_import_of_conversations_says_how_much_was_looked_at(run: Run, tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(SAID))
     looked, created, summary = run("import", str(tmp_path / "talk.json")).out.splitlines()
-    assert looked == "Read 2 turns of conversations."
-    assert created.startswith("created ")
+    assert looked == "Read 2 conversation turns."
+    assert created.startswith("saved ")
     assert summary == "1 item: 1 imported, 0 already known, 0 left out."
     (tmp_path / "talk.json").write_text(json.dumps(SAID[1:]))
     nothing = run("import", str(tmp_path / "talk.json"))
-    assert (nothing.code, nothing.err) == (0, "They contain nothing worth saving.\n")
+    assert (nothing.code, nothing.err) == (0, "Nothing worth saving was found.\n")
 
 
 def test_tombstones_alone_are_something_too(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_only_the_first_existing_notes_are_listed(run: Run, tmp_path: Path) -> N
     run("import", *(str(tmp_path / f"{number}.md") for number in range(23)))
     told = run("import", *(str(tmp_path / f"{number}.md") for number in range(23))).err.splitlines()
     assert len(told) == 21
-    assert told[-1] == "and 3 more that are already known; --json lists them all."
+    assert told[-1] == "and 3 more already known; --json lists them all."
 
 
 def test_a_format_can_be_named_and_an_unknown_one_is_wrong_usage(run: Run, tmp_path: Path) -> None:

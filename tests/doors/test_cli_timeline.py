@@ -3,7 +3,7 @@
 import pytest
 
 from memem.core.memory import Memory
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.notes import write
 from memem.workspace import open_workspace
 from tests.command_line import Run

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import InputError
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.search.transcripts import sessions as transcripts_sessions
 from memem.state import consent
 from memem.workspace import Workspace

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from tests.command_line import Outcome, Run
 
 
@@ -126,7 +126,7 @@ def test_an_import_tells_of_each_file_and_how_to_take_it_back(run: Run, notes: P
     done = run("import", str(notes))
     assert done.code == 0
     one, two, summary = done.out.splitlines()
-    assert (one.split()[0], one.split()[2]) == ("created", "Sleep")
+    assert (one.split()[0], one.split()[2]) == ("saved", "Sleep")
     assert two.split()[2] == "Gates"
     assert summary == "3 files: 2 imported, 0 already known, 1 left out."
     complaint, hint = done.err.splitlines()

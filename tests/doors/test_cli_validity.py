@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memem.core.memory import Memory
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.doors.mcp import tools
 from memem.notes import write
 from memem.workspace import Workspace, open_workspace

@@ -3,7 +3,7 @@
 import pytest
 
 from memem.core.memory import Hit, Memory, Slice
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.inject import receipts
 from memem.notes import write
 from memem.workspace import Workspace, open_workspace
@@ -62,7 +62,10 @@ def test_the_last_decision_in_json(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_before_anything_was_decided_why_says_so(run: Run) -> None:
     done = run("why")
-    assert (done.code, done.out) == (0, "There are no decisions yet: no Claude Code session has asked for memories.\n")
+    assert (done.code, done.out) == (
+        0,
+        "There is nothing to explain yet: no Claude Code session has asked for memories.\n",
+    )
     assert run("why", "--json").data["decision"]["receipt"] is None
 
 
@@ -72,19 +75,19 @@ def test_why_shows_injections_and_their_use(run: Run) -> None:
     rows = [line.split("\t") for line in lines[lines.index("Shown") + 1 : -1]]
     assert [row[1:] for row in rows] == [
         ["prompt", "shop", "s3", "", ""],
-        ["prompt", "shop", "s2", "80 %", ""],
-        ["prompt", "shop", "s1", "80 %", "its id stands in the answer"],
+        ["prompt", "shop", "s2", "80%", ""],
+        ["prompt", "shop", "s1", "80%", "its id stands in the answer"],
     ]
-    assert lines[-1] == "Judged 1 time, used 1 time; its rank is multiplied by 1.02."
+    assert lines[-1] == "Times shown and checked for use: 1; times used: 1. Its score is multiplied by 1.02."
 
 
 @pytest.mark.parametrize(
     ("shown", "used", "expected"),
     [
-        (1, 0, "Judged 1 time, used 0 times; "),
-        (3, 0, "Judged 3 times, used 0 times; "),
-        (3, 2, "Judged 3 times, used 2 times; "),
-        (3, 3, "Judged 3 times, used 3 times; "),
+        (1, 0, "Times shown and checked for use: 1; times used: 0. "),
+        (3, 0, "Times shown and checked for use: 3; times used: 0. "),
+        (3, 2, "Times shown and checked for use: 3; times used: 2. "),
+        (3, 3, "Times shown and checked for use: 3; times used: 3. "),
     ],
 )
 def test_why_counts_how_often_a_memory_was_used(run: Run, shown: int, used: int, expected: str) -> None:
@@ -101,7 +104,9 @@ def test_why_counts_how_often_a_memory_was_used(run: Run, shown: int, used: int,
 @pytest.mark.usefixtures("shown")
 def test_why_says_that_a_session_has_no_decision_yet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "unknown")
-    assert run("why").out.startswith("No decision in this session yet; the latest of all sessions:\nOn ")
+    assert run("why").out.startswith(
+        "memem has not been asked for memories in this session yet. The most recent answer in any session:\nOn "
+    )
 
 
 def test_an_unjudged_memory_keeps_its_rank(run: Run) -> None:

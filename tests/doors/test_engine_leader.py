@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import HomeError, InputError
-from memem.doors.engine import leader as leading
-from memem.doors.engine import protocol
-from memem.doors.engine.leader import Leader
+from memem.doors.engine import election, protocol
+from memem.doors.engine.election import Leader
 from memem.doors.engine.protocol import Reply, Request
 from tests.engines import LONG, asking, connected, echo, everything, never, send_and_receive, short_folder
 
@@ -87,7 +86,7 @@ def test_a_slow_client_does_not_delay_others(address: Path) -> None:
 
 
 def test_a_client_that_is_too_slow_is_disconnected(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(election, "READ_SECONDS", 0.05)
     with answering(address), connected(address) as slow:
         slow.sendall(PING[:-1])
         assert everything(slow) == b""
@@ -152,7 +151,7 @@ def test_the_longest_answer_arrives_whole(address: Path) -> None:
 
 
 def test_clients_above_the_limit_are_refused(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "MAX_REQUESTS", 1)
+    monkeypatch.setattr(election, "MAX_REQUESTS", 1)
     begun, go_on = threading.Event(), threading.Event()
 
     def answer(request: Request) -> Reply:
@@ -310,7 +309,7 @@ class Failing:
 
 
 def test_too_many_open_files_are_logged_once_and_waited_out(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "ACCEPT_RETRY_SECONDS", 0)
+    monkeypatch.setattr(election, "ACCEPT_RETRY_SECONDS", 0)
     logged: list[str] = []
     made = Leader(address, echo, log=logged.append)
     problems = [OSError(24, "Too many open files"), OSError(24, "Too many open files"), BlockingIOError()]

@@ -16,11 +16,8 @@ import pytest
 
 import memem
 from memem.core.home import socket_address
-from memem.doors.engine import election as engines
-from memem.doors.engine import leader as leading
-from memem.doors.engine import protocol
-from memem.doors.engine.election import Engine
-from memem.doors.engine.leader import Leader
+from memem.doors.engine import election, protocol
+from memem.doors.engine.election import Engine, Leader
 from memem.doors.engine.protocol import Reply, Request
 from tests.engines import LONG, asking, echo, never, short_folder
 
@@ -231,7 +228,7 @@ def test_a_server_stopped_while_waiting_never_leads(begin: Callable[..., Engine]
 def test_a_follower_that_becomes_the_leader_while_it_asks_does_the_work_itself(
     begin: Callable[..., Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "PATIENCE_SECONDS", LONG)
+    monkeypatch.setattr(election, "PATIENCE_SECONDS", LONG)
     leader = begin()
     assert leads(leader)
     follower = begin()
@@ -244,15 +241,15 @@ def test_a_missing_leader_is_awaited_only_once(
     begin: Callable[..., Engine], run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lock held where no socket can be reached, as on a home that two machines share, slows one request only."""
-    monkeypatch.setattr(engines, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(election, "PATIENCE_SECONDS", 0.05)
     looks: list[Path] = []
-    connect = engines._connect_to
+    connect = election._connect_to
 
     def looking(address: Path, until: float) -> socket.socket | None:
         looks.append(address)
         return connect(address, until)
 
-    monkeypatch.setattr(engines, "_connect_to", looking)
+    monkeypatch.setattr(election, "_connect_to", looking)
     assert leads(begin(address=run / "elsewhere.sock"))
     follower = begin()
     assert follower.ask(asking(), LONG) is None
@@ -420,8 +417,8 @@ def bindings(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
             begun.release()
             super().serve(is_current)
 
-    monkeypatch.setattr(engines, "Leader", Counted)
-    monkeypatch.setattr(leading, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(election, "Leader", Counted)
+    monkeypatch.setattr(election, "CHECK_SECONDS", 0.01)
     return begun
 
 

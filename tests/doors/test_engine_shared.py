@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from memem import serving
 from memem.core.errors import Busy, InputError, SettingsError
-from memem.doors.engine import shared_workspace as shared_module
-from memem.doors.engine.shared_workspace import SharedWorkspace
 from memem.notes import save as notes_save
 from memem.search import find
+from memem.serving import SharedWorkspace
 from memem.workspace import Workspace
 from tests.engines import LONG
 
@@ -125,7 +125,7 @@ def test_a_stopped_one_works_no_more(ws: Workspace) -> None:
 
 
 def test_waiting_work_is_dropped_at_a_stop(shared: SharedWorkspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_module, "STOP_SECONDS", 0.01)
+    monkeypatch.setattr(serving, "STOP_SECONDS", 0.01)
     outcome: list[str] = []
 
     def ask() -> None:

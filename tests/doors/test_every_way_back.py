@@ -9,7 +9,7 @@ import pytest
 
 from memem.core.errors import Forgotten
 from memem.doors import cli
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.doors.mcp.tools import call
 from memem.mine import schedule
 from memem.notes import forget, review

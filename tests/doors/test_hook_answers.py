@@ -68,7 +68,7 @@ def test_the_user_sees_a_banner(filled: Workspace, shop: Path) -> None:
     using(filled, notices="all")
     told = answer(filled, "SessionStart", shop, source="startup")
     assert sorted(told) == ["hookSpecificOutput", "systemMessage"]
-    assert told["systemMessage"] == "memem: 2 memories of shop · mining off (/memem-mine)"
+    assert told["systemMessage"] == "memem: 2 memories for shop · mining off (/memem-mine)"
     assert answer(filled, "SessionStart", shop, source="resume") == {"systemMessage": told["systemMessage"]}
 
 
@@ -164,7 +164,9 @@ def test_permission_is_asked_for_if_the_settings_say_so(ws: Workspace) -> None:
 
 
 def test_every_tool_that_can_be_allowed_only_reads() -> None:
-    assert {*SCOPED_TOOLS, *TOOLS_BY_ID} < {tool.name for tool in tools.TOOLS if tool.reads}
+    assert {*SCOPED_TOOLS, *TOOLS_BY_ID} < {
+        name for name, tool in tools.TOOLS.items() if tool["annotations"]["readOnlyHint"]
+    }
 
 
 def test_forgetting_asks_with_the_title_when_there_is_somebody_to_ask(filled: Workspace) -> None:
@@ -215,7 +217,9 @@ def test_an_index_that_cannot_be_used_is_named(filled: Workspace, shop: Path) ->
     filled.close()
     with closing(sqlite3.connect(filled.index_file)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    assert "written by a newer memem" in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
+    assert (
+        "written by a newer version of memem" in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
+    )
     with pytest.raises(IndexTooNew):
         answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
 

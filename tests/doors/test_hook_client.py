@@ -266,9 +266,9 @@ def test_a_stuck_disk_does_not_keep_the_hooks_streams_open(house: Workspace, env
     stuck = """
 SECONDS = {"UserPromptSubmit": 1.5}
 sys.path[:0] = [ROOT, os.environ["PACKAGES"]]
-from memem.search import prescan
+from memem.search import refresh
 import time
-prescan._is_unchanged = lambda ws: time.sleep(60)
+refresh._is_unchanged = lambda ws: time.sleep(60)
 """
     environ["PACKAGES"] = str(Path(pytest.__file__).parents[1])
     environ["MEMEM_ENCODER"] = "minilm"

@@ -39,8 +39,8 @@ def in_session(work: Callable[[ClientSession], Any], folder: Path, *program: str
 
 def test_it_lists_its_tools(tmp_path: Path) -> None:
     listed = in_session(lambda session: session.list_tools(), tmp_path)
-    assert [tool.name for tool in listed.tools] == [tool.name for tool in TOOLS if not tool.full]
-    assert [tool.input_schema for tool in listed.tools] == [tool.schema for tool in TOOLS if not tool.full]
+    assert [tool.name for tool in listed.tools] == [tool["name"] for tool in TOOLS.values() if not tool["full"]]
+    assert [tool.input_schema for tool in listed.tools] == [TOOLS[tool.name]["inputSchema"] for tool in listed.tools]
     assert {tool.name for tool in listed.tools if tool.annotations.destructive_hint} == {"memory_forget"}
 
 

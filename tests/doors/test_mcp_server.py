@@ -18,10 +18,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 import memem
 from memem import serve
 from memem.core.errors import InputError
-from memem.doors.mcp import calls, loop, protocol
+from memem.doors.mcp import backends, loop, protocol
 from memem.doors.mcp.tools import TOOLS
 from memem.serving import describe_error
-from memem.upkeep.checks import setup
+from memem.upkeep.checks.machine import set_up
 from tests.mcp_client import PATIENCE, Client
 
 
@@ -46,7 +46,7 @@ class Serving:
         self.trouble: Exception | None = None
         self.may_load = threading.Event()
         self.may_load.set()
-        self.loop = loop.Loop(ours[0], theirs[1], calls.Calls(self.load, describe_error), setting)
+        self.loop = loop.Loop(ours[0], theirs[1], backends.Calls(self.load, describe_error), setting)
         self.thread = threading.Thread(target=self.loop.run, daemon=True)
 
     def load(self) -> "Serving":
@@ -105,7 +105,7 @@ def test_the_server_introduces_itself(serving: Serving) -> None:
 
 def test_the_default_tools_are_described_in_under_6000_characters(client: Client) -> None:
     tools = client.ask("tools/list")["result"]["tools"]
-    assert [tool["name"] for tool in tools] == [tool.name for tool in TOOLS if not tool.full]
+    assert [tool["name"] for tool in tools] == [tool["name"] for tool in TOOLS.values() if not tool["full"]]
     assert len(json.dumps(tools, separators=(",", ":"), ensure_ascii=False)) < 6_000
     assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
 
@@ -138,7 +138,7 @@ def test_memem_is_loaded_once_the_client_knows_the_tools_and_only_once(serving: 
 
 
 def test_memem_is_loaded_for_a_client_that_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "LOAD_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(backends, "LOAD_AFTER_SECONDS", 0.0)
     serving, loaded = Serving(), threading.Event()
     serving.load = lambda: loaded.set() or serving  # type: ignore[method-assign,func-returns-value]
     serving.loop._backend._load = serving.load  # type: ignore[attr-defined]
@@ -164,7 +164,9 @@ def test_a_list_that_the_settings_decide_is_the_default_where_they_cannot_be_rea
     serving: Serving, client: Client
 ) -> None:
     serving.trouble = InputError("config.toml is not valid TOML.")
-    assert len(client.ask("tools/list")["result"]["tools"]) == len([tool for tool in TOOLS if not tool.full])
+    assert len(client.ask("tools/list")["result"]["tools"]) == len(
+        [tool for tool in TOOLS.values() if not tool["full"]]
+    )
 
 
 def test_a_list_that_turns_out_different_is_announced(serving: Serving, client: Client) -> None:
@@ -186,7 +188,7 @@ def test_a_failure_to_load_is_answered_and_tried_again_with_the_next_call(servin
 def test_a_call_does_not_wait_forever_for_memem_to_load(
     serving: Serving, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "LOAD_SECONDS", 0.0)
+    monkeypatch.setattr(backends, "LOAD_SECONDS", 0.0)
     serving.may_load.clear()
     text, is_error = client.call("hello")
     assert (is_error, "still loading" in text) == (True, True)
@@ -510,7 +512,10 @@ def test_a_whole_conversation_with_nothing_but_messages_on_the_output(process: "
     found, _ = client.call("memory_search", query="house")
     identity = saved.split()[1]
     assert identity in found
-    assert client.call("memory_search", query=7) == ("The query of memory_search must be text, not a number.", True)
+    assert client.call("memory_search", query=7) == (
+        "The argument query of memory_search must be text, not a number.",
+        True,
+    )
     assert client.call("memory_forget", id=identity)[1] is False
     client.hang_up()
     out, _ = process.communicate(timeout=PATIENCE)
@@ -625,7 +630,7 @@ def test_the_full_list_of_the_configuration_file_is_offered(tmp_path: Path) -> N
 def test_an_environment_without_a_package_says_how_to_repair_it() -> None:
     text = serve.describe(ModuleNotFoundError("No module named 'yaml'"))
     assert "No module named 'yaml'" in text
-    assert setup.set_up(SERVE.parents[1], Path(sys.prefix)) in text
+    assert set_up(SERVE.parents[1], Path(sys.prefix)) in text
 
 
 @pytest.mark.parametrize("prefix", ["it's data/venv", "it's data/.venv"])
@@ -635,7 +640,7 @@ def test_the_command_that_repairs_is_the_one_that_doctor_names(tmp_path: Path, p
     root.mkdir()
     if is_clone:
         (root / ".git").touch()
-    assert serve.repair_command(str(root), str(environment)) == setup.set_up(root, environment)
+    assert serve.repair_command(str(root), str(environment)) == set_up(root, environment)
 
 
 def test_a_plugin_folder_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from memem.core.errors import InputError, ModelError, NotFound, VaultMissing
 from memem.core.memory import Memory
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.doors.mcp import answers
 from memem.doors.mcp.protocol import list_tools
-from memem.doors.mcp.tools import TOOLS, call, changes_no_note, checked, offered
+from memem.doors.mcp.tools import TOOLS, call, changes_no_note, checked
 from memem.inject import provenance
 from memem.notes import write
 from memem.search import find
@@ -51,7 +51,7 @@ def keep(ws: Workspace, number: int, body: str, **properties: Any) -> str:
 
 
 def test_the_default_tools_and_their_parameters_are_these() -> None:
-    assert {tool.name: list(tool.schema["properties"]) for tool in offered("default")} == {
+    assert {name: list(tool["inputSchema"]["properties"]) for name, tool in TOOLS.items() if not tool["full"]} == {
         "active_memory_slice": ["query", "task_mode"],
         "memory_search": ["query", "limit", "scope_id", "as_of"],
         "memory_get": ["ids", "scope_id"],
@@ -64,7 +64,7 @@ def test_the_default_tools_and_their_parameters_are_these() -> None:
 
 
 def test_with_full_there_are_more() -> None:
-    assert {tool.name for tool in offered("full")} - {tool.name for tool in offered("default")} == {
+    assert {name for name, tool in TOOLS.items() if tool["full"]} == {
         "memory_recall",
         "memory_list",
         "memory_graph_neighbors",
@@ -79,16 +79,15 @@ def test_only_forgetting_destroys() -> None:
 
 
 def test_only_what_changes_no_note_is_left_to_another_server() -> None:
-    assert {tool.name for tool in TOOLS if not changes_no_note(tool.name)} == {"memory_save", "memory_forget"}
+    assert {name for name in TOOLS if not changes_no_note(name)} == {"memory_save", "memory_forget"}
     assert not changes_no_note("memory_nonsense")
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
-    parameters = getattr(answers, tool.name).__kwdefaults__ or {}
-    required = tool.schema.get("required", [])
-    assert sorted([*parameters, *required]) == sorted(tool.schema["properties"])
-    for name, schema in tool.schema["properties"].items():
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_tool_has_an_answer_with_its_parameters(tool: str) -> None:
+    parameters, expected = getattr(answers, tool).__kwdefaults__ or {}, TOOLS[tool]["inputSchema"]
+    assert sorted([*parameters, *expected.get("required", [])]) == sorted(expected["properties"])
+    for name, schema in expected["properties"].items():
         assert "default" not in schema or parameters[name] == schema["default"]
 
 
@@ -112,11 +111,11 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
         ("memory_search", {}, "memory_search needs query: A question"),
         ("memory_search", {"query": "  "}, "memory_search needs query"),
         ("memory_search", {"query": None}, "memory_search needs query"),
-        ("memory_search", {"query": 7}, "The query of memory_search must be text, not a number."),
+        ("memory_search", {"query": 7}, "The argument query of memory_search must be text, not a number."),
         (
             "memory_search",
             {"query": "x", "limit": "many"},
-            "The limit of memory_search must be a whole number, not text",
+            "The argument limit of memory_search must be a whole number, not text",
         ),
         ("memory_search", {"query": "x", "limit": 1.5}, "must be a whole number, not a number"),
         ("memory_search", {"query": "x", "limit": float("inf")}, "must be a whole number"),
@@ -126,10 +125,10 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
         ("memory_search", {"query": "x", "scope_id": {}}, "must be text, not an object"),
         ("memory_get", {"ids": []}, "memory_get needs ids"),
         ("memory_get", {"ids": [" ", ""]}, "memory_get needs ids"),
-        ("memory_get", {"ids": [1]}, "The ids of memory_get must be a list of strings, not a list."),
+        ("memory_get", {"ids": [1]}, "The argument ids of memory_get must be a list of strings, not a list."),
         ("memory_get", {"ids": {"a": 1}}, "must be a list of strings, not an object"),
         ("memory_get", {"ids": "[1]"}, "must be a list of strings"),
-        ("memory_get", {"ids": ["abcd"] * 51}, "There are 51 ids of memory_get; give at most 50."),
+        ("memory_get", {"ids": ["abcd"] * 51}, "The argument ids of memory_get has 51 items; give at most 50."),
         ("memory_save", {"content": ["x"]}, "must be text, not a list"),
         ("memory_save", {"content": "x", "layer": 9}, "The layer must be 0 (pinned)"),
         ("memory_save", {"content": "x" * 200_000}, "a memory may have at most"),
@@ -155,19 +154,16 @@ def test_a_wrong_call_is_refused_with_advice(
     ],
 )
 def test_other_spellings_of_arguments_are_accepted(given: dict[str, Any], taken: dict[str, Any]) -> None:
-    (search,) = [tool for tool in TOOLS if tool.name == "memory_search"]
-    assert checked(search, {"query": "x", **given}) == {"query": "x", **taken}
+    assert checked("memory_search", {"query": "x", **given}) == {"query": "x", **taken}
 
 
 @pytest.mark.parametrize("ids", [["aaaa", "bbbb"], "aaaa, bbbb", '["aaaa", "bbbb"]', " aaaa,,bbbb "])
 def test_a_list_may_be_written_as_one_text(ids: object) -> None:
-    (get,) = [tool for tool in TOOLS if tool.name == "memory_get"]
-    assert checked(get, {"ids": ids}) == {"ids": ("aaaa", "bbbb")}
+    assert checked("memory_get", {"ids": ids}) == {"ids": ("aaaa", "bbbb")}
 
 
 def test_a_text_that_only_looks_like_json_is_split_at_its_commas() -> None:
-    (get,) = [tool for tool in TOOLS if tool.name == "memory_get"]
-    assert checked(get, {"ids": "[[here-aaaabbbb]], cccc"}) == {"ids": ("[[here-aaaabbbb]]", "cccc")}
+    assert checked("memory_get", {"ids": "[[here-aaaabbbb]], cccc"}) == {"ids": ("[[here-aaaabbbb]]", "cccc")}
 
 
 def test_without_a_vault_a_reading_tool_says_what_to_do(ask: Ask) -> None:
@@ -337,7 +333,7 @@ def test_a_memory_is_shown_whole(ws: Workspace, ask: Ask) -> None:
         "   tags: memem, shop, auth",
         "   paths: src/auth/**",
         "   supersedes: [[old-12345678]]",
-        "   from: mined, written by model, session s9",
+        "   from: mined, author: model, session s9",
         "   note: memem/memories/signing-00000001.md",
         "   > Tokens are signed with RS256.",
         "   >",
@@ -354,7 +350,7 @@ def test_problems_are_reported_by_id_and_other_memories_shown(ws: Workspace, ask
     assert [line[:50] for line in lines if line.startswith("- ")] == [
         "- No memory has the id 'ffffffff'. 'memem list' an",
         "- 'abc' is too short for an id: give at least 4 ch",
-        "- 00000002 is a memory of other, not of shop.",
+        "- 00000002 belongs to other, not to shop.",
     ]
     assert "   > One." in lines
     assert "   > Two." not in lines
@@ -441,11 +437,11 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
         "Replaced (most recent first):",
         "- 00000001 · shop · fact · 2026-03-01 · deprecated · valid from 2026-03-01 until 2026-03-01",
         "   > We use npm.",
-        "Changed just after in its project:",
+        "Changed just after it in the same project:",
         "- 00000003 · shop · fact · 2026-03-03 · valid from 2026-03-01",
         "   > We use tea.",
     ]
-    with pytest.raises(NotFound, match="not of other"):
+    with pytest.raises(NotFound, match="not to other"):
         ask("memory_timeline", memory_id="00000002", scope_id="other")
 
 
@@ -488,10 +484,10 @@ def test_an_audit_tells_numbers_flaws_and_what_mends_them(ws: Workspace, ask: As
     for number in range(1, 4):
         keep(ws, number, f"Statement {number}, see [[nowhere]].", title=f"Note\n# {number}")
     told = ask("memory_graph_audit", limit=2).splitlines()
-    assert told[0].startswith("0 edges between 3 memories, found by words only (links,")
+    assert told[0].startswith("0 edges between 3 memories, found by words and links only")
     assert told[1] == "Problems: orphan 3, dead_link 3, hub 0, stale_edge 0."
     assert told[2].startswith(
-        "- orphan 00000001 **Note # 1** nothing links to it, and it links to nothing. Link it in Obsidian"
+        "- orphan 00000001 **Note # 1** nothing links to it, and it links to nothing. Link it to a related"
     )
     assert told[4] == "(1 more.)"
     assert "links in its text to [[nowhere]], but there is no such note. Write the note [[nowhere]]" in told[5]
@@ -508,7 +504,7 @@ def test_an_audit_of_many_flaws_stays_short(ws: Workspace, ask: Ask) -> None:
 def test_a_rebuild_counts_the_edges(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "Tokens are signed.", title="Signing")
     keep(ws, 2, "See [[signing-00000001]].")
-    assert ask("memory_graph_rebuild").startswith("1 edge between 2 memories, found by words only")
+    assert ask("memory_graph_rebuild").startswith("1 edge between 2 memories, found by words and links only")
 
 
 # --- transcripts --------------------------------------------------------------------------------------------------

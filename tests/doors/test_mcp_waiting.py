@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memem.doors.mcp import waiting
+from memem.doors.mcp import backends
+from memem.doors.mcp.backends import Waiting, is_running, read_state
 from memem.doors.mcp.loop import Loop
-from memem.doors.mcp.waiting import Waiting, is_running, read_state
 from tests.mcp_client import PATIENCE, Client
 
 
@@ -51,7 +51,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(backends, "POLL_SECONDS", 0.01)
     made = Place(tmp_path)
     yield made
     made.close()
@@ -71,9 +71,9 @@ def replaced(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_a_call_waits_a_moment_before_it_asks_to_try_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(backends, "WAIT_SECONDS", 0.05)
     place.thread.start()
-    assert place.client.call("memory_list") == (waiting.BEING_SET_UP, True)
+    assert place.client.call("memory_list") == (backends.BEING_SET_UP, True)
 
 
 def test_a_failure_is_answered_at_once_with_its_reason(place: Place) -> None:
@@ -88,7 +88,7 @@ def test_a_failure_is_answered_at_once_with_its_reason(place: Place) -> None:
 
 def test_a_failure_that_left_no_reason_names_the_usual_one(place: Place) -> None:
     place.ours("failed").touch()
-    assert f"the disk may be full, or {place.venv} cannot be written." in place.backend.failure()
+    assert f"the disk may be full, or memem cannot write to {place.venv}." in place.backend.failure()
 
 
 def test_a_failed_start_of_the_set_up_gives_its_reason(place: Place) -> None:
@@ -122,7 +122,7 @@ def tick_until(place: Place, done: Callable[[], bool]) -> None:
 
 def test_a_set_up_is_started_again_after_a_while_each_time_later(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1.0]
-    monkeypatch.setattr(waiting, "monotonic", lambda: now[0])
+    monkeypatch.setattr(backends, "monotonic", lambda: now[0])
     place.backend.loop = place.loop
     for number, seconds in enumerate((0.0, 30.0, 60.0, 120.0, 240.0, 480.0, 600.0, 600.0)):
         if seconds:
@@ -165,7 +165,7 @@ def test_unanswered_calls_are_handed_over_with_the_input(
     place: Place, monkeypatch: pytest.MonkeyPatch, replaced: list[list[str]]
 ) -> None:
     states: list[tuple[bool, bytes]] = []
-    kept = waiting._state_file
+    kept = backends._state_file
 
     def state_file(data: bytes) -> int | None:
         descriptor = kept(data)
@@ -174,13 +174,13 @@ def test_unanswered_calls_are_handed_over_with_the_input(
         states.append(read_state(descriptor))
         return os.open(os.devnull, os.O_RDONLY)
 
-    monkeypatch.setattr(waiting, "_state_file", state_file)
-    monkeypatch.setattr(waiting, "WAIT_SECONDS", PATIENCE)
+    monkeypatch.setattr(backends, "_state_file", state_file)
+    monkeypatch.setattr(backends, "WAIT_SECONDS", PATIENCE)
     place.thread.start()
     place.client.begin()
     place.client.send("tools/call", name="memory_list", arguments={"limit": 3})
     os.write(place.client.to_server, b'{"half')
-    while not (place.loop.unanswered and place.loop.received):
+    while not (place.loop.unanswered and place.loop.input.rest):
         time.sleep(0.01)
     place.complete()
     (content,) = place.client.answer()["result"]["content"]
@@ -197,13 +197,13 @@ def test_a_process_that_cannot_be_replaced_leaves_no_descriptor_open(
     place: Place, monkeypatch: pytest.MonkeyPatch, replaced: list[list[str]]
 ) -> None:
     states: list[int | None] = []
-    create = waiting._state_file
+    create = backends._state_file
 
     def state_file(data: bytes) -> int | None:
         states.append(create(data))
         return states[-1]
 
-    monkeypatch.setattr(waiting, "_state_file", state_file)
+    monkeypatch.setattr(backends, "_state_file", state_file)
     place.complete()
     place.backend.loop = place.loop
     place.backend.tick()

@@ -106,7 +106,7 @@ def settles(is_so: Callable[[], bool]) -> None:
 
 def named(environ: dict[str, str]) -> str:
     """The name of this environment's inbox."""
-    code = "import sys, runpy; print(runpy.run_path(sys.argv[1])['_settings_name']())"
+    code = "import sys, runpy; print(runpy.run_path(sys.argv[1])['settings_digest']())"
     command = [sys.executable, "-I", "-S", "-c", code, str(CLIENT)]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import InputError
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.doors.mcp.tools import call
 from memem.mine import schedule
 from memem.pages import markdown
@@ -84,7 +84,7 @@ def test_the_tool_shows_the_context_quoted_and_notes_what_it_showed(ask: Ask, ws
 def test_the_tool_says_when_nothing_is_known(ask: Ask) -> None:
     assert (
         ask(query="zebras", project="blog")
-        == "No memories of blog match; memory_search with scope_id `all` searches every project."
+        == "No memories for blog match; memory_search with scope_id `all` searches every project."
     )
 
 

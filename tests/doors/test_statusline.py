@@ -431,4 +431,4 @@ def test_link_leaves_what_is_there_and_says_so(run: Run, ws: Workspace, command:
     ws.link.write_text("mine")
     refused = run("link")
     assert refused.code == 1
-    assert "was left alone. Move it away" in refused.err
+    assert "was left alone. Move it out of the way" in refused.err

@@ -95,7 +95,7 @@ def test_notices_name_the_memories_learned_shown_and_used(
     (note,) = machine.vault.rglob("memem/memories/signing-*.md")
     stub.answers(lambda request: ASKED in request.last_message, text(f"With RS256 ({note.stem[-8:]}). All right."))
     with terminal(machine, project) as screen:
-        screen.wait_for("memem: 2 memories of shop · mining on")
+        screen.wait_for("memem: 2 memories for shop · mining on")
         say(screen, ASKED)
         screen.wait_for("memem showed Claude: Signing")
         screen.wait_until(lambda: has_news(machine), "the judgement")
@@ -121,7 +121,7 @@ def test_a_missing_login_is_reported_and_so_is_its_end(
         say(screen, "And thank you once more, for all that you have done here today and yesterday too.")
         screen.wait_until(lambda: TITLE in machine.notes(), "the note")
         say(screen, "Thank you.")
-        screen.wait_for("memem can ask claude again.")
+        screen.wait_for("memem can use claude again.")
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_slow_set_up_is_reported_and_the_tools_work_in_the_same_session(
     assert [message for message in messages(conversation) if BEING_SET_UP in message] == messages(conversation)[:1]
     assert conversation.servers == {SERVER: "connected"}
     results = [request.tool_result for request in stub.requests if request.tool_result]
-    assert "(about a minute on a first start)" in results[0]
+    assert "(this takes about a minute the first time)" in results[0]
     assert "Saved" in results[-1], results
     assert SAVE["content"] in machine.notes()
 

@@ -288,7 +288,7 @@ def ask_every_verb(at: Scenario) -> None:
     run.record_both("cli/search", "search", "how are tokens signed")
     run.record("cli/search", "search", "port", "-p", "shop-api", "-n", "2")
     run.record("cli/search", "search", "invoices", "--as-of", "2026-03-02T09:12:00")
-    run.record("cli/search", "search", "port", "--as-of", "last march")
+    run.record("cli/search", "search", "port", "--as-of", "last March")
     run.record("cli/search", "search", "zebra crossing")
     run.record("cli/search", "search", "x", "--as-of", "whenever")
     run.record_both("cli/get", "get", tokens)

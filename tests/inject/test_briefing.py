@@ -17,7 +17,7 @@ from memem.safety import quote
 from memem.search import find, meaning, rebuild, refresh
 from memem.state import consent
 from memem.state.contexts import Contexts
-from memem.state.queue import Mark
+from memem.state.sessions import Mark
 from memem.transcript import harness
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -74,7 +74,7 @@ def test_an_empty_memory_says_nothing_and_notes_nothing(ws: Workspace, shop: Pat
     ws.store.make_vault()
     refresh.refresh(ws)
     assert brief(ws, shop) == ""
-    assert session_start.banner(ws, cwd=shop) == "memem: no memories of shop yet · mining off (/memem-mine)"
+    assert session_start.banner(ws, cwd=shop) == "memem: no memories for shop yet · mining off (/memem-mine)"
     assert not ws.contexts.has_session("s1")
 
 
@@ -105,8 +105,8 @@ def test_what_else_is_remembered_is_counted(ws: Workspace, shop: Path, tmp_path:
     saved(ws, 4, "Elsewhere.", project="other")
     saved(ws, 5, "Put away.", layer=3)
     saved(ws, 6, "No longer so.", status="deprecated")
-    assert "- Memories: 1 of shop, 2 general; memory_search finds them\n" in brief(ws, shop)
-    assert "- Memories: 2 of general; memory_search finds them\n" in brief(ws, tmp_path / "user", "s2")
+    assert "- Memories: 1 for shop, 2 general; memory_search finds them\n" in brief(ws, shop)
+    assert "- Memories: 2 for general; memory_search finds them\n" in brief(ws, tmp_path / "user", "s2")
 
 
 def test_a_folder_below_is_of_the_same_project(ws: Workspace, shop: Path) -> None:
@@ -423,7 +423,7 @@ def test_a_state_that_cannot_be_read_is_not_a_sessions_business(ws: Workspace, s
     ws.close()
     ws.home.state_file.write_bytes(b"not a database at all" * 100)
     text = brief(ws, shop)
-    assert "- Memories: 1 of shop" in text
+    assert "- Memories: 1 for shop" in text
     assert "Mining" not in text
 
 
@@ -475,10 +475,10 @@ def test_the_banner_counts_memories_and_says_whether_mining_is_on(ws: Workspace,
     def banner() -> str:
         return session_start.banner(ws, cwd=shop)
 
-    assert banner() == "memem: 1 memory of shop · mining off (/memem-mine)"
+    assert banner() == "memem: 1 memory for shop · mining off (/memem-mine)"
     saved(ws, 2, "Another fact.")
     consent.opt_in(ws)
-    assert banner() == "memem: 2 memories of shop · mining on"
+    assert banner() == "memem: 2 memories for shop · mining on"
 
 
 # --- never mined back -----------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from memem.pages import refresh
 from memem.search import find, rebuild
 from memem.search import refresh as search_refresh
 from memem.transcript import harness
-from memem.vault import review as vault_review
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 from tests.inject.test_briefing import LINE, brief, part, saved
@@ -167,7 +166,7 @@ def test_it_is_read_without_a_scan_a_search_or_numpy(
     monkeypatch.setattr(search_refresh, "refresh", refuse)
     monkeypatch.setattr(type(ws.store), "scan", refuse)
     monkeypatch.setattr(type(ws.index), "search_words", refuse)
-    monkeypatch.setattr(vault_review, "count_proposals", refuse)
+    monkeypatch.setitem(sys.modules, "memem.vault.copies", None)
     monkeypatch.setitem(sys.modules, "memem.safety.gate", None)
-    monkeypatch.setitem(sys.modules, "memem.pages.choose_playbook", None)
+    monkeypatch.setitem(sys.modules, "memem.pages.playbook_page", None)
     assert "RS256" in session_start.brief(ws, cwd=shop, session="s1", source="startup")

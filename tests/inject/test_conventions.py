@@ -133,7 +133,7 @@ def test_check_says_mildly_where_notes_disagree_on_the_type_of_a_property(ws: Wo
     (found,) = status.check(ws)
     assert (found.path, found.problem) == (
         "memories/2.md",
-        "has `rating` as text, which is number in memories/0.md",
+        "has `rating` with the type text, but its type is number in memories/0.md",
     )
     assert not found.serious
 

@@ -10,7 +10,7 @@ from memem.core.memory import Hit, Memory
 from memem.inject import slice
 from memem.inject.slice import choose_passages
 from memem.notes import write
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
 
@@ -35,7 +35,7 @@ def passage(ws: Workspace, query: str, one: Hit) -> str:
 def encoded(meant: Workspace) -> Workspace:
     """A home with one long memory, every passage of which has a vector."""
     write.keep(meant, hit().memory)
-    encode.encode_all(meant)
+    model.encode_all(meant)
     return meant
 
 

@@ -222,7 +222,7 @@ def test_what_was_not_answered_when_its_session_ends_is_let_go(
 
 def test_a_record_that_cannot_be_used_is_not_looked_for_after_every_turn(shop: Workspace, session: Transcript) -> None:
     show(shop)
-    shop.contexts._connection.execute("PRAGMA user_version = 99")
+    shop.contexts._connect().execute("PRAGMA user_version = 99")
     shop.close()
     assert judge(shop, session, "RS256") == 0
     assert not shop.home.shown_unjudged.exists()

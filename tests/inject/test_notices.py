@@ -15,7 +15,7 @@ from memem.state.notices import MAX_NEWS, NEWS_SECONDS, News, NoticeBoard
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
-SIGN = "memem: 2 memories of shop · mining on"
+SIGN = "memem: 2 memories for shop · mining on"
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def test_a_problem_is_shown_when_it_starts_changes_and_ends(ws: Workspace) -> No
     notices.raise_problem(ws, "login", "memem cannot ask claude: it is not installed.")
     assert prompt(ws, session="s2", project="bank") == "memem cannot ask claude: it is not installed."
     notices.clear_problem(ws, "login")
-    assert prompt(ws) == "memem can ask claude again."
+    assert prompt(ws) == "memem can use claude again."
     assert prompt(ws) == ""
     notices.raise_problem(ws, "login", "memem cannot ask claude: it is not installed.")
     assert prompt(ws) == "memem cannot ask claude: it is not installed."
@@ -161,7 +161,7 @@ def test_a_full_disk_is_named(ws: Workspace, monkeypatch: pytest.MonkeyPatch) ->
     fine = os.statvfs(ws.home.root)
     full = os.statvfs_result((*fine[:4], 1, *fine[5:]))
     monkeypatch.setattr(os, "statvfs", lambda _: full)
-    assert f"the disk with {ws.home.root} is full" in prompt(ws)
+    assert f"the disk that holds {ws.home.root} is full" in prompt(ws)
     monkeypatch.undo()
     assert prompt(ws) == "memem has disk space again."
 
@@ -182,7 +182,7 @@ def test_a_failure_is_shown_once_and_its_end_too(ws: Workspace) -> None:
     assert notices.at_failure(ws, text, interactive=True) == "memem: The vault /srv/? is gone."
     assert notices.at_failure(ws, text, interactive=True) == ""
     assert notices.at_failure(ws, text, interactive=False) == text
-    assert prompt(ws) == "memem works again."
+    assert prompt(ws) == "memem is working again."
 
 
 def test_a_server_that_claude_code_skips_is_named_until_it_is_not(ws: Workspace, clock: SteppingClock) -> None:

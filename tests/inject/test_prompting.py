@@ -16,7 +16,7 @@ from memem.inject import prompt as inject_prompt
 from memem.inject import receipts, session_start
 from memem.inject.prompt import NOT_TYPED, PromptRequest
 from memem.notes import save
-from memem.search import find, prescan, refresh
+from memem.search import find, refresh
 from memem.state.contexts import Context
 from memem.state.receipts import Receipt
 from memem.transcript import session as transcript_session
@@ -223,7 +223,7 @@ def test_a_nod_gets_nothing_and_is_not_looked_up(
     filled: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch, mode: str, nod: str
 ) -> None:
     monkeypatch.setattr(find, "find", None)
-    monkeypatch.setattr(find, "start_query_vector", None)
+    monkeypatch.setattr(find, "truncate_query", None)
     found = prompted(
         change_settings(filled, injection_mode=mode), nod, shop, transcript=shop / "not looked at either.jsonl"
     )
@@ -385,7 +385,7 @@ def test_the_vault_is_scanned_once_and_the_transcript_read_once(
 
         monkeypatch.setattr(module, name, call)
 
-    counted(prescan, "refresher")
+    counted(refresh, "refresher")
     counted(transcript_session, "recent")
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
@@ -635,7 +635,7 @@ def test_a_record_without_one_of_its_tables_costs_a_prompt_nothing(
     filled: Workspace, shop: Path, mode: str, table: str
 ) -> None:
     change_settings(filled, injection_mode=mode)
-    filled.contexts.receipts._connection.execute(f"DROP TABLE {table}")
+    filled.contexts.receipts._connect().execute(f"DROP TABLE {table}")
     assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
 
 

@@ -9,7 +9,7 @@ from memem.core.errors import NotFound
 from memem.core.memory import Memory
 from memem.inject import provenance
 from memem.notes import save, write
-from memem.state.cursors import SessionRecord
+from memem.state.sessions import SessionRecord
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 

@@ -13,7 +13,7 @@ from memem.inject.confidence import Thresholds
 from memem.inject.slice import SliceContext
 from memem.notes import forget, save, write
 from memem.search import find, rebuild, refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.state.receipts import MAX_RUNNERS_UP
 from memem.workspace import Workspace
 from tests.builders import change_settings, list_titles, save_examples
@@ -423,7 +423,7 @@ def test_what_repeats_a_better_one_is_told_to_do_so(ws: Workspace) -> None:
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        (FEEDING, "1 of 2 memories found were relevant enough"),
+        (FEEDING, "1 of 2 matching memories qualified"),
         ("zeppelin hangar gondola", "no memory matches the prompt"),
         ("herring", "no memory matches the prompt well enough"),
     ],
@@ -573,7 +573,7 @@ def test_a_slice_is_looked_for_with_the_query_that_is_given_and_shaped_by_the_pr
 def test_near_in_meaning_is_enough(meant: Workspace) -> None:
     keep(meant, "a", "The lorry must be repaired before winter.")
     keep(meant, "b", "Herring is sold on the pier in summer.")
-    encode.encode_all(meant)
+    model.encode_all(meant)
     found = zoo(meant, "when is the automobile repaired before winter?")
     assert list_titles(found) == ["a"]
     assert (found.hits[0].source, found.degraded) == ("both", "")
@@ -582,7 +582,7 @@ def test_near_in_meaning_is_enough(meant: Workspace) -> None:
 def test_a_slice_by_meaning_is_the_same_bytes_every_time(meant: Workspace) -> None:
     for name in "abc":
         keep(meant, name, f"The lorry {name} must be repaired before winter. " + f"It stands in yard {name}. " * 30)
-    encode.encode_all(meant)
+    model.encode_all(meant)
     texts = set()
     for _ in range(3):
         texts.add(zoo(meant, "which lorry must be repaired before winter in the yard?").text)

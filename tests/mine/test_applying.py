@@ -738,7 +738,10 @@ def test_a_note_that_was_taken_back_meanwhile_is_not_made_again(ws: Workspace) -
     first = apply(ws, ADD)
     undo.undo(ws)
     done = mine_apply.apply_all(ws, chunk_of(), [ADD, other], history.taken_back(ws))
-    assert [(each.outcome, each.reason) for each in done] == [("refused", "its note was undone"), ("added", "")]
+    assert [(each.outcome, each.reason) for each in done] == [
+        ("refused", "its note was removed by an undo"),
+        ("added", ""),
+    ]
     assert history.taken_back(ws) == {first.id}
 
 

@@ -73,7 +73,7 @@ def test_most_conversations_give_none() -> None:
 
 @pytest.mark.parametrize("answer", [None, [], "operations", 7, {}, {"operations": None}, {"operations": {"op": "ADD"}}])
 def test_an_answer_without_a_list_of_operations_is_not_one(answer: Any) -> None:
-    with pytest.raises(NotSchema, match="no list `operations`"):
+    with pytest.raises(NotSchema, match="no `operations` list"):
         prompt.parse_operations(answer)
 
 

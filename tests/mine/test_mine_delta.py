@@ -17,7 +17,7 @@ from memem.mine import ask, schedule
 from memem.notes import save
 from memem.search import find, refresh
 from memem.state import consent
-from memem.state.queue import Mark
+from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock

@@ -20,8 +20,8 @@ from memem.mine.ask import Mined
 from memem.model import claude as claude_module
 from memem.notes import write
 from memem.state import consent
-from memem.state.cursors import Sessions
 from memem.state.journal import Journal
+from memem.state.sessions import Sessions
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, crash_in_call
@@ -476,7 +476,7 @@ def test_a_call_that_outlived_its_miner_is_ended_by_the_next_one(
     gone.wait()
     ws.state.children.add(orphan.pid, processes.read_start_time(orphan.pid) or "")
     with ws.state.transaction():
-        ws.state.children._connection.execute("UPDATE children SET miner = ?, miner_started = '1'", (gone.pid,))
+        ws.state.children._connect().execute("UPDATE children SET miner = ?, miner_started = '1'", (gone.pid,))
     stop(ws, session)
     assert orphan.wait() != 0
     assert orphan.stdin

@@ -7,9 +7,9 @@ import pytest
 
 from memem.core.conversation import OWN_CALL, Chunk, Operation
 from memem.core.errors import Busy
-from memem.mine import ask, locks, plan, schedule
+from memem.mine import ask, history, locks, schedule
 from memem.state import consent
-from memem.state.queue import Mark
+from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
@@ -113,7 +113,7 @@ def test_a_wrong_setting_of_one_project_keeps_no_other_from_being_planned_and_mi
     good = Transcript(sessions / "z.jsonl")
     good.tells("good")
     paths = schedule.unmined_sessions(ws, None)
-    assert plan.plan(ws, paths, None, lambda *_: None).turns == 1
+    assert history.plan(ws, paths, None, lambda *_: None).turns == 1
     done = schedule.mine_all(ws, paths, None, lambda *_: None)
     assert [mined.outcome for mined in done] == ["failed"] * 4 + ["mined"]
     assert "is not valid TOML" in done[0].detail
@@ -172,7 +172,7 @@ def test_refusal_is_reported(ws: Workspace, session: Transcript, tmp_path: Path)
 def test_file_that_is_not_a_transcript_is_reported(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Not a session\n")
     mined = schedule.mine_file(ws, tmp_path / "README.md")
-    assert (mined.outcome, "is not a transcript" in mined.detail) == ("missing", True)
+    assert (mined.outcome, "is not a Claude Code transcript" in mined.detail) == ("missing", True)
 
 
 def test_own_call_is_reported_and_does_not_mark_a_namesake(
@@ -202,5 +202,5 @@ def test_waiting_for_other_miners_is_reported_once(ws: Workspace, session: Trans
     ws.settings = replace(ws.settings, max_miners=1)
     with locks.miner_slot(ws.home.mining_locks, 1), pytest.raises(Busy):
         schedule.mine_file(ws, session.path)
-    assert told == ["Waiting for other miners."]
+    assert told == ["Waiting for other mining processes."]
     assert schedule.mine_file(ws, session.path).outcome == "mined"

@@ -76,7 +76,7 @@ def test_missing_login_is_reported_once_and_cleared(ws: Workspace, claude: Path,
     assert shown(ws) == ""
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
-    assert "memem can ask claude again." in shown(ws).splitlines()
+    assert "memem can use claude again." in shown(ws).splitlines()
     assert count_saved(ws) == once("one")
 
 
@@ -100,15 +100,15 @@ def test_claude_that_does_not_start_is_reported(ws: Workspace, claude: Path, ses
     (claude / "claude").write_text("#!/nowhere/python\n")
     session.tells("one")
     stop(ws, session)
-    assert "claude does not start" in shown(ws)
+    assert "claude cannot be started" in shown(ws)
 
 
 def test_spent_budget_is_reported_until_the_next_day(ws: Workspace, clock: SteppingClock, session: Transcript) -> None:
     ws.settings = replace(ws.settings, daily_calls=0)
     session.tells("one")
     stop(ws, session)
-    limit = "today's limit of 0 calls is reached (MEMEM_DAILY_CALLS)"
-    continues = "It continues tomorrow; /memem-status shows the cost."
+    limit = "today's limit of 0 calls has been reached (MEMEM_DAILY_CALLS)"
+    continues = "Learning continues tomorrow; /memem-status shows the cost."
     assert shown(ws) == f"memem has paused learning: {limit}. {continues}"
     stop(ws, session)
     assert shown(ws) == ""
@@ -168,7 +168,7 @@ def test_damaged_state_is_reported(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
     with pytest.raises(StateUnusable):
         stop(ws, session)
-    assert "its state is damaged. /memem-mine starts a new one" in notices.problems(ws)["capture"]
+    assert "its state database is damaged. /memem-mine creates a new one" in notices.problems(ws)["capture"]
 
 
 def test_unwritable_vault_is_reported_until_it_works(
@@ -202,9 +202,9 @@ def full(kind: type[MememError]) -> MememError:
         (full(VaultUnwritable), "capture", "the disk is full"),
         (HomeError("The database or disk is full."), "capture", "the disk is full"),
         (HomeError("Cannot use /x: not a folder."), "capture", "cannot use /x"),
-        (VaultUnwritable("no"), "capture", "cannot be written"),
+        (VaultUnwritable("no"), "capture", "cannot write to"),
         (VaultMissing("no"), "capture", "is missing"),
-        (StateTooNew("no"), "capture", "newer memem"),
+        (StateTooNew("no"), "capture", "newer version of memem"),
         (StateUnusable("no"), "capture", "/memem-mine"),
     ],
 )

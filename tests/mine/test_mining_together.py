@@ -18,7 +18,7 @@ from memem.core.dates import system_clock
 from memem.mine import ask, drain, locks, schedule
 from memem.mine.ask import Mined
 from memem.state import consent
-from memem.state.queue import Mark
+from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock

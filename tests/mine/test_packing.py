@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from memem.mine import ask, drain, locks, plan, schedule, session
+from memem.mine import ask, drain, history, locks, schedule, session
 from memem.mine.ask import Mined
 from memem.model import claude as claude_module
 from memem.notes import write
 from memem.search import find
 from memem.state import consent
-from memem.state.cursors import Sessions
 from memem.state.journal import Journal
-from memem.state.queue import DeferredSessions, SmallSession
+from memem.state.sessions import DeferredSessions, Sessions, SmallSession
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, crash_in_call
@@ -386,7 +385,7 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
         short(sessions, f"o{number}", cwd="/srv/other")
         Transcript(sessions / f"p{number}.jsonl").tells(f"p{number}")
     paths = schedule.unmined_sessions(ws, None)
-    planned = plan.plan(ws, paths, None, lambda *_: None)
+    planned = history.plan(ws, paths, None, lambda *_: None)
     schedule.mine_all(ws, paths, None, lambda *_: None)
     assert planned.calls == len(fake_claude.calls(claude)) == 2 + 1 + 3
     assert planned.sessions == sum(count_saved(ws).values()) == drain.MAX_PACKED + 7

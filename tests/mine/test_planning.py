@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from memem.core.conversation import OWN_CALL
-from memem.mine import plan as mine_plan
+from memem.mine import history as mine_history
 from memem.mine import schedule
 from memem.mine.chunks import CHUNK_CHARACTERS
-from memem.mine.plan import Plan
+from memem.mine.history import Plan
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
@@ -25,7 +25,7 @@ def session(folder: Path, name: str = "s1") -> Transcript:
 
 
 def plan(ws: Workspace, *sessions: Transcript) -> Plan:
-    return mine_plan.plan(ws, [each.path for each in sessions], None, lambda *_: None)
+    return mine_history.plan(ws, [each.path for each in sessions], None, lambda *_: None)
 
 
 def test_sessions_turns_characters_calls_and_dollars_are_counted(ws: Workspace, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_turns_before_the_start_time_are_not_planned(ws: Workspace, tmp_path: Pa
     one.tells("before")
     one.now = START.replace(hour=12)
     one.tells("after")
-    assert mine_plan.plan(ws, [one.path], START.replace(hour=11), lambda *_: None).turns == 1
+    assert mine_history.plan(ws, [one.path], START.replace(hour=11), lambda *_: None).turns == 1
 
 
 def test_a_call_of_ours_and_a_file_that_is_gone_are_passed_over(ws: Workspace, tmp_path: Path) -> None:
@@ -114,16 +114,16 @@ def test_planning_makes_no_call_and_changes_nothing(ws: Workspace, tmp_path: Pat
 def test_how_far_the_looking_is_can_be_seen(ws: Workspace, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     paths = [session(tmp_path, name).path for name in ("a", "b")]
-    mine_plan.plan(ws, paths, None, lambda done, all: seen.append((done, all)))
+    mine_history.plan(ws, paths, None, lambda done, all: seen.append((done, all)))
     assert seen == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_dead_letters_can_be_planned_too(ws: Workspace, tmp_path: Path, claude: Path) -> None:
-    assert mine_plan.plan_retry(ws) == Plan()
+    assert mine_history.plan_retry(ws) == Plan()
     fake_claude.set_steps(claude, [{"exit": 1, "stderr": "error: no"}])
     one = session(tmp_path)
     one.tells("first")
     for _ in range(ws.settings.max_failures):
         schedule.mine_file(ws, one.path)
-    planned = mine_plan.plan_retry(ws)
+    planned = mine_history.plan_retry(ws)
     assert (planned.sessions, planned.turns, planned.calls) == (1, 1, 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.mine import plan, schedule
+from memem.mine import history, schedule
 from memem.mine.chunks import SDK_REFUSAL
 from memem.search.transcripts import sessions
 from memem.state import consent
@@ -42,7 +42,7 @@ def test_sdk_turns_are_not_mined(ws: Workspace, claude: Path, session: Transcrip
     assert (mined.outcome, mined.detail) == ("refused", SDK_REFUSAL)
     assert "MEMEM_MINE_SDK" in mined.detail
     assert schedule.sweep(ws) == []
-    assert plan.plan(ws, [session.path], None, lambda *_: None).sessions == 0
+    assert history.plan(ws, [session.path], None, lambda *_: None).sessions == 0
     schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     assert fake_claude.calls(claude) == []
     assert unmined_count(ws) == 0
@@ -114,7 +114,7 @@ def test_small_tail_does_not_hide_skipped_sdk_turns(ws: Workspace, session: Tran
 
 def test_a_person_may_have_any_session_mined(ws: Workspace, session: Transcript) -> None:
     prompt_by_program(session, "one")
-    assert plan.plan(ws, [session.path], None, lambda *_: None, is_one=True).sessions == 1
+    assert history.plan(ws, [session.path], None, lambda *_: None, is_one=True).sessions == 1
     assert schedule.mine_file(ws, session.path).outcome == "mined"
     assert count_saved(ws) == once("one")
     assert unmined_count(ws) == 1, "what is mined can be searched"

@@ -10,9 +10,8 @@ from memem.mine import failures, schedule
 from memem.notes import forget, save, undo
 from memem.search import find, refresh
 from memem.state import consent
-from memem.state.cursors import SessionRecord
-from memem.state.ledger import Limits
-from memem.state.queue import Mark
+from memem.state.calls import Limits
+from memem.state.sessions import Mark, SessionRecord
 from memem.upkeep import session_start
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock

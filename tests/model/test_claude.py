@@ -297,7 +297,7 @@ def test_a_caller_that_cannot_write_it_down_leaves_no_process(call: Call) -> Non
         call.started.append((pid, start))
         raise RuntimeError("the state is gone")
 
-    asked._on_start = fail
+    asked.on_start = fail
     with pytest.raises(RuntimeError, match="the state is gone"):
         asked.ask(system="", instruction="", text="", schema=SCHEMA)
 

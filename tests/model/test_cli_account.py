@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memem.model.flags import Account, look_at_account
+from memem.model.plugin import Account, look_at_account
 
 COMMANDS = "Commands:\n  agents [options]    Manage background agents\n  auth                Manage authentication\n"
 

@@ -222,9 +222,9 @@ def test_a_machines_note_stays_a_machines(ws: Workspace, pair: Pair) -> None:
 def test_memory_without_conflict_cannot_be_resolved(ws: Workspace, pair: Pair) -> None:
     old, _ = pair()
     alone = note(ws, "The office closes at six.", 3)
-    with pytest.raises(InputError, match="not in such a conflict"):
+    with pytest.raises(InputError, match="not part of that conflict"):
         conflicts.resolve(ws, alone.id, "keep")
-    with pytest.raises(InputError, match="not in such a conflict"):
+    with pytest.raises(InputError, match="not part of that conflict"):
         conflicts.resolve(ws, old.id, "keep", over=alone.id)
 
 

@@ -239,7 +239,10 @@ def test_the_last_decision_is_that_of_the_session_if_it_has_one(ws: Workspace) -
 def test_session_without_decisions_says_so_before_naming_another(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x")
     other = receipts.last_decision(ws, "another").words
-    assert other == ("No decision in this session yet; the latest of all sessions:", *receipts.last_decision(ws).words)
+    assert other == (
+        "memem has not been asked for memories in this session yet. The most recent answer in any session:",
+        *receipts.last_decision(ws).words,
+    )
     assert receipts.last_decision(ws, "s1").words == receipts.last_decision(ws).words
 
 
@@ -247,14 +250,14 @@ def test_last_decision_is_explained_in_words(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x", threshold=0.5)
     assert receipts.last_decision(ws).words[:2] == (
         "On 2026-03-01 at 09:00, memem showed 1 memory (22 characters) for a prompt in project shop:",
-        "  Signing (3f2c9a1e): 80 % likely to help. It shares “rs256” with the prompt and is close in meaning (0.60).",
+        "  Signing (3f2c9a1e): 80% likely to help. It shares “rs256” with the prompt and is close in meaning (0.60).",
     )
 
 
 def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace) -> None:
     decision = receipts.last_decision(ws, "s1")
     assert decision.receipt is None
-    assert decision.words == ("There are no decisions yet: no Claude Code session has asked for memories.",)
+    assert decision.words == ("There is nothing to explain yet: no Claude Code session has asked for memories.",)
     assert (receipts.injections(ws, SIGNING.id), usefulness.usefulness_of(ws, SIGNING.id)) == ((), UNSEEN)
     assert not ws.home.contexts_file.exists()
 
@@ -281,7 +284,7 @@ def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Worksp
     write.keep(ws, SIGNING)
     receipts.record(ws, slice_with_notes(), prompt="x")
     for table in ("receipts", "usefulness"):
-        ws.contexts.receipts._connection.execute(f"DROP TABLE {table}")
+        ws.contexts.receipts._connect().execute(f"DROP TABLE {table}")
     assert (provenance.find_provenance(ws, SIGNING.id).injections, usefulness.boosts(ws, [SIGNING.id])) == ((), {})
 
 
@@ -290,7 +293,7 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
     write.keep(ws, SIGNING)
     if how == "newer":
         receipts.record(ws, slice_with_notes(), prompt="x")
-        ws.contexts._connection.execute("PRAGMA user_version = 99")
+        ws.contexts._connect().execute("PRAGMA user_version = 99")
         ws.close()
     else:
         ws.home.contexts_file.mkdir(parents=True)
@@ -314,4 +317,4 @@ def test_forgotten_memory_leaves_no_words_in_receipts(ws: Workspace) -> None:
     assert (item.id, item.title, item.terms, item.used) == (SIGNING.id, "", (), "")
     assert last(ws).runners_up[0].title == "Carts"
     assert usefulness.usefulness_of(ws, SIGNING.id) == UNSEEN
-    assert receipts.last_decision(ws).words[1].startswith("  A memory (3f2c9a1e): 80 % likely")
+    assert receipts.last_decision(ws).words[1].startswith("  A memory (3f2c9a1e): 80% likely")

@@ -17,7 +17,7 @@ from memem.core.conversation import ADD, SUPERSEDE, UPDATE, Chunk, Operation, Tu
 from memem.core.errors import Forgotten, MememError, VaultMissing
 from memem.core.memory import Memory
 from memem.doors import cli
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.doors.mcp import tools
 from memem.mine import apply, prompt, schedule
 from memem.notes import forget as notes_forget
@@ -403,7 +403,11 @@ _TRIED = {
     "doors.api.upkeep.import_notes": ("import from Python",),
     "doors.mcp.answers.memory_save": ("memory_save",),
     "notes.save.save": ("memem save", "save from Python", "memory_save"),
-    "transfer.import_._save": ("memem import", "a file that holds it among others", "its own note from a backup"),
+    "transfer.import_._import_item": (
+        "memem import",
+        "a file that holds it among others",
+        "its own note from a backup",
+    ),
     "transfer.restore._write": ("its own note in an export",),
     "mine.apply.apply_one": ("mining with a model", "mining by rules"),
     "mine.ask.apply": ("mining with a model", "an answer in the journal", "mining the history again"),
@@ -414,7 +418,7 @@ _TRIED = {
 }
 _OTHERWISE = {
     "doors.cli.demo._show": "a home of its own, which is thrown away",
-    "doors.cli.review.accept": "a person accepts it",
+    "doors.cli.changes.accept": "a person accepts it",
     "doors.cli.changes.undo": "see undo, above",
     "doors.api.home.accept": "a person accepts it",
     "doors.api.upkeep.undo": "see undo, above",
@@ -422,9 +426,8 @@ _OTHERWISE = {
     "notes.review.propose": "a proposal, which is recalled by nobody",
     "notes.review.accept": "a person accepts it",
     "notes.undo._apply": "see undo, above",
-    "notes.undo._put": "a proposal that was accepted, or is asked about again",
     "upkeep.purge._remove_links": "links are removed",
-    "transfer.import_.write": "links are added",
+    "transfer.import_._write_links": "links are added",
     "transfer.import_._drop_contradiction": "links are removed",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",

@@ -25,7 +25,7 @@ from memem.core.memory import Memory, fingerprint
 from memem.inject import slice
 from memem.notes import forget, save, write
 from memem.search import find, rebuild, refresh
-from memem.search.words import STOP_WORDS
+from memem.search.fulltext import STOP_WORDS
 from memem.workspace import Workspace, open_workspace
 from tests.builders import examples
 from tests.fakes import SteppingClock
@@ -70,11 +70,11 @@ def test_a_text_of_two_megabytes_is_refused(ws: Workspace) -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"kind": "idea"}, "no kind 'idea'"),
+        ({"kind": "idea"}, "Unknown kind 'idea'"),
         ({"layer": 4}, "layer must be 0"),
         ({"importance": 6}, "importance must be"),
         ({"title": "x" * 301}, "title has 301"),
-        ({"tags": ("x" * 301,)}, "too long tags"),
+        ({"tags": ("x" * 301,)}, "some are too long"),
         ({"keys": ("x",) * 51}, "Too many"),
     ],
 )
@@ -328,7 +328,7 @@ def test_an_edit_by_hand_is_recorded_and_can_be_taken_back(ws: Workspace) -> Non
 
 def test_an_edit_by_hand_that_breaks_the_note_says_so(ws: Workspace) -> None:
     saved = save.save(ws, "Use tabs.", title="Tabs")
-    with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*not YAML.*Obsidian"):
+    with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*not valid YAML.*Obsidian"):
         write.edit_by_hand(ws, saved.memory.id, lambda path: path.write_text("---\ntitle: a: b\n---\n"))
     with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*Obsidian"):
         find.get(ws, saved.memory.id)

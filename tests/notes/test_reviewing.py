@@ -80,7 +80,11 @@ def test_proposals_are_listed_with_reasons_oldest_first(ws: Workspace, note: Pat
 def test_status_and_doctor_count_what_waits(ws: Workspace, note: Path) -> None:
     assert status.status(ws).proposals == 1
     (found,) = recall.check_vault(ws)
-    assert (found.what, found.state, found.detail) == ("review", "fine", "1 proposal waits for you: `memem review`")
+    assert (found.what, found.state, found.detail) == (
+        "review",
+        "fine",
+        "1 proposal is waiting for you: `memem review`",
+    )
 
 
 def test_an_accepted_one_is_a_memory_like_any_other(ws: Workspace, note: Path) -> None:
@@ -174,5 +178,5 @@ def test_an_id_has_to_name_one_proposal(ws: Workspace, note: Path) -> None:
     with pytest.raises(Ambiguous, match="2 proposals have an id that starts with '6666'"):
         accept(ws, "6666")
     for identity in ("99", ""):
-        with pytest.raises(NotFound, match="`memem review` lists them"):
+        with pytest.raises(NotFound, match="`memem review` lists the proposals"):
             reject(ws, identity)

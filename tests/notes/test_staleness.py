@@ -266,11 +266,11 @@ def test_a_day_that_is_over_is_over_whoever_vouches(ws: Workspace, shop: Path, m
         note.write_text(note.read_text().replace("project: shop", f"{line}\nproject: shop"))
         refresh.refresh(ws)
         staleness.check(ws, shop)
-        assert states(ws) == {"own": ("stale", "it announced 2026-02-01")}
+        assert states(ws) == {"own": ("stale", "it was valid until 2026-02-01")}
     ws.close()
     ws.index_file.unlink()
     refresh.refresh(ws)
-    assert states(ws) == {"own": ("stale", "it announced 2026-02-01")}
+    assert states(ws) == {"own": ("stale", "it was valid until 2026-02-01")}
 
 
 def test_a_person_may_call_a_machines_note_active_in_spite_of_it(ws: Workspace, shop: Path) -> None:
@@ -476,7 +476,7 @@ def test_after_the_day_it_announced_a_note_is_stale_in_any_project(ws: Workspace
     assert staleness.check(ws).stale == 0
     clock.forward(days=6)
     assert staleness.check(ws) == staleness.Checked(stale=1)
-    assert states(ws) == {"N1": ("stale", "it announced 2026-03-06")}
+    assert states(ws) == {"N1": ("stale", "it was valid until 2026-03-06")}
 
 
 def test_a_day_that_is_put_off_has_not_come(ws: Workspace, clock: SteppingClock, memories: Path) -> None:
@@ -498,9 +498,9 @@ def test_a_persons_note_announces_a_day_by_its_words(
     assert states(ws) == {"own": THERE}
     clock.forward(days=365 * 80)
     staleness.check(ws, shop)
-    assert states(ws) == {"own": ("stale", "it announced 2099-12-01")}
+    assert states(ws) == {"own": ("stale", "it was valid until 2099-12-01")}
     staleness.check(ws)
-    assert states(ws) == {"own": ("stale", "it announced 2099-12-01")}
+    assert states(ws) == {"own": ("stale", "it was valid until 2099-12-01")}
 
 
 # --- some at a time -----------------------------------------------------------------------------------------------

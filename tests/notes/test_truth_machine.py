@@ -30,7 +30,8 @@ from memem.inject import slice
 from memem.mine import apply
 from memem.mine.apply import Applied
 from memem.notes import conflicts, forget, review, save, undo, write
-from memem.search import find, rebuild, refresh
+from memem.pages.catch_up import catching_up
+from memem.search import find, note_rows, rebuild, refresh
 from memem.search.graph import read
 from memem.transfer import import_
 from memem.upkeep import purge, status
@@ -489,8 +490,9 @@ class Home(RuleBasedStateMachine):
     def all_agree(self) -> None:
         if not self.ws.store.paths.marker.exists():
             return
-        self.clock.forward(minutes=1)
-        refresh.refresh(self.ws)
+        with catching_up(self.ws):  # as every door does after an action
+            self.clock.forward(minutes=1)
+            refresh.refresh(self.ws)
         self.notes = self.read()
         self._meet()
         self._decide_on_the_lost()
@@ -527,14 +529,16 @@ class Home(RuleBasedStateMachine):
             assert forget.check_forgotten(self.ws, memory), (
                 f"{gone.said!r} was deleted, and a machine may bring it back"
             )
-            plain = gone.together < FEW and (self.clock() - gone.since >= AWAY or gone.in_trash)
+            gone.plain = gone.together < FEW and (self.clock() - gone.since >= AWAY or gone.in_trash)
+        for gone in away:
+            memory = Memory("0" * 8, "", gone.said, "shop", author="model", source_type="mined")
+            plain = any(each.plain for each in away if each.said == gone.said)
             before = [
                 each for each in forgotten.find_matching(self.ws.tombstones.load(), memory) if each.key in self.stones
             ]
             if not before and not any(said in gone.said for said in self.burials):
                 held = forget.check_forgotten(self.ws, replace(memory, author="human", source_type="user"))
                 assert bool(held) == plain, f"{gone.said!r} was deleted with {gone.together}, and is held: {held}"
-            gone.plain = plain
         for gone in [gone for gone in away if gone.plain]:
             batches = self.burials.setdefault(gone.said, set())
             if not any(gone.said in said for said in live):
@@ -546,7 +550,7 @@ class Home(RuleBasedStateMachine):
         assert sorted(row.path for row in rows) == sorted(self.notes)
         for row in rows:
             note = self.notes[row.path]
-            fresh = refresh.read_row(self.ws, row.path, row.stamp)
+            fresh = note_rows.read_row(self.ws, row.path, row.stamp)
             assert fresh
             assert row.memory
             assert (row.memory, row.digest, row.stated) == (fresh.memory, note.digest, fresh.stated)

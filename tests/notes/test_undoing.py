@@ -214,7 +214,7 @@ def test_later_decision_on_a_proposal_stays(ws: Workspace, saved: Written) -> No
     assert reasons(undo.undo(ws, undone.undo)) == ["another file is in its place"]
     note.unlink()
     review.reject(ws, proposed.memory.id)
-    assert reasons(undo.undo(ws, undone.undo)) == ["it has been decided since"]
+    assert reasons(undo.undo(ws, undone.undo)) == ["it has been accepted or rejected since"]
 
 
 def test_two_files_with_one_id_are_not_forgotten_again(ws: Workspace, saved: Written) -> None:
@@ -491,9 +491,9 @@ def test_without_the_earlier_bytes_a_note_stays_as_it_is(ws: Workspace, saved: W
     write.edit(ws, saved.memory.id, importance=5)
     _empty_undo_store(ws)
     before = notes(ws)
-    assert "no longer kept" in batch(ws).because
+    assert "was removed after" in batch(ws).because
     assert not batch(ws).undoable
-    assert "no longer kept" in reasons(undo.undo(ws))[0]
+    assert "was removed after" in reasons(undo.undo(ws))[0]
     assert notes(ws) == before
 
 
@@ -501,7 +501,7 @@ def test_spoilt_bytes_are_not_brought_back(ws: Workspace, saved: Written) -> Non
     write.edit(ws, saved.memory.id, importance=5)
     for path in ws.home.undo.iterdir():
         path.write_bytes(b"spoilt")
-    assert "no longer kept" in reasons(undo.undo(ws))[0]
+    assert "was removed after" in reasons(undo.undo(ws))[0]
 
 
 def test_purge_cannot_be_undone(ws: Workspace, saved: Written) -> None:
@@ -510,7 +510,7 @@ def test_purge_cannot_be_undone(ws: Workspace, saved: Written) -> None:
     assert (batch(ws).what, batch(ws).undoable) == ("purge", False)
     with pytest.raises(InputError, match="is a purge, which cannot be undone"):
         undo.undo(ws)
-    assert "no longer kept" in reasons(undo.undo(ws, batch(ws, 1).id))[0]
+    assert "was removed after" in reasons(undo.undo(ws, batch(ws, 1).id))[0]
     assert reasons(undo.undo(ws, batch(ws, 2).id)) == ["it is already gone"]
     assert notes(ws) == {}
 
@@ -596,7 +596,7 @@ def test_the_log_says_what_of_a_batch_cannot_be_undone(ws: Workspace, saved: Wri
         save.save(ws, SEAL)
     _empty_undo_store(ws)
     assert batch(ws).undoable
-    assert batch(ws).because.startswith("1 of 2 notes: its earlier version is no longer kept")
+    assert batch(ws).because.startswith("1 of 2 notes: its earlier version was removed")
 
 
 def test_the_log_shows_as_many_as_are_asked_for(ws: Workspace) -> None:

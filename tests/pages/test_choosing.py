@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from memem.core.memory import Memory
-from memem.pages.choose_playbook import PlaybookCandidate, choose_memories, section_of
-from memem.pages.playbook_lines import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS
+from memem.pages.playbook_page import PlaybookCandidate, choose_memories, section_of
+from memem.pages.read_playbook import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS
 
 DAY = 86_400.0
 

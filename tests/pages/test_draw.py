@@ -127,7 +127,7 @@ def test_the_legend_names_the_kinds_that_are_drawn(kind: str) -> None:
 def test_outdated_memory_is_hollow() -> None:
     picture = ElementTree.fromstring(render_svg([[entry("a"), entry("b")]], [], {"a"}, 2))  # noqa: S314 - our own
     assert [element.get("fill") == "none" for element in picture.iter(f"{SVG}circle")] == [False, True]
-    assert any("hollow" in text for text in texts(picture))
+    assert any("Hollow" in text for text in texts(picture))
 
 
 def test_linked_memories_are_adjacent() -> None:

@@ -13,7 +13,7 @@ from memem.notes import write as notes_write
 from memem.pages import conflicts, markdown, refresh
 from memem.pages.catch_up import catching_up
 from memem.pages.markdown import BEGIN, END
-from memem.search import prescan, rebuild
+from memem.search import rebuild
 from memem.search import refresh as search_refresh
 from memem.transfer import import_
 from memem.upkeep import purge as purge_flow
@@ -259,7 +259,7 @@ def test_pages_are_not_memories(ws: Workspace) -> None:
     refresh.write_pages(ws)
     found = search_refresh.refresh(ws)
     assert (found.files, found.changed) == (1, 0)
-    assert prescan._is_unchanged(ws)
+    assert search_refresh._is_unchanged(ws)
 
 
 def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from memem.core.memory import Memory
 from memem.notes import forget, write
 from memem.pages import read_playbook, refresh
-from memem.pages.playbook_format import MAX_PAGE_CHARS
-from memem.pages.playbook_lines import DECISIONS, TRAPS
+from memem.pages.playbook_page import MAX_PAGE_CHARS
+from memem.pages.read_playbook import DECISIONS, TRAPS
 from memem.search import refresh as search_refresh
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.workspace import Workspace
@@ -210,19 +210,19 @@ def test_cleared_lines_are_not_checked_again(ws: Workspace, monkeypatch: pytest.
     path = playbook(ws)
     path.write_text(path.read_text().replace("## Decisions in force\n", "## Decisions in force\n- Ask \\#ops first.\n"))
     playbook(ws)
-    assert read_playbook.load_cleared_lines(ws) == {"shop": ["Ask #ops first."]}
+    assert read_playbook.load_meta(ws, "recited") == {"shop": ["Ask #ops first."]}
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "memem.safety.gate", None)
         assert "Ask #ops first." in [each.words for each in read_playbook.read_lines(ws, "shop")]
     path.write_text(path.read_text().replace("first", TOKEN))
     assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.read_lines(ws, "shop")]
     playbook(ws)
-    assert TOKEN not in str(read_playbook.load_cleared_lines(ws))
+    assert TOKEN not in str(read_playbook.load_meta(ws, "recited"))
     assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.read_lines(ws, "shop")]
     for page in (ws.store.paths.home_page, ws.store.paths.projects / "shop.md", path):
         page.unlink()
     refresh.write_pages_quietly(ws, only_if_there=True)
-    assert read_playbook.load_cleared_lines(ws) == {}
+    assert read_playbook.load_meta(ws, "recited") == {}
 
 
 def test_long_statement_is_shortened(ws: Workspace) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from memem.notes import save
 from memem.search import find, refresh
-from memem.search.encoders import encode, weights
+from memem.search.encoders import model, weights
 from memem.search.encoders.interface import PASSAGE_TOKENS, QUERY_TOKENS
 from memem.search.encoders.minilm import MiniLM
 from memem.search.encoders.wordpiece import WordPiece
@@ -152,7 +152,7 @@ def through(ws: Workspace, encoder: str, folder: Path) -> list[list[tuple[str, s
     ws.settings = replace(ws.settings, encoder=encoder, embed_model=str(folder), model_dir=folder, query_seconds=600)
     ws._encoder = ws._query = None
     refresh.refresh(ws)
-    encode.encode_all(ws)
+    model.encode_all(ws)
     found = [find.search(ws, question) for question in QUESTIONS]
     assert [hits.degraded for hits in found] == [""] * len(QUESTIONS)
     return [[(hit.title, hit.source, hit.cosine and round(hit.cosine, 3)) for hit in hits] for hits in found]

@@ -15,7 +15,7 @@ import pytest
 from memem.core.conversation import ADD, Operation
 from memem.core.errors import MememError
 from memem.doors import cli
-from memem.doors.api import MemoryHome
+from memem.doors.api.home import MemoryHome
 from memem.doors.hook import answers, client, command
 from memem.doors.mcp import tools
 from memem.inject import slice

@@ -18,7 +18,7 @@ from memem.notes import forget, review, undo, write
 from memem.pages import read_playbook
 from memem.pages import refresh as pages_refresh
 from memem.safety.gate import cleanse
-from memem.search import excluded, find, refresh
+from memem.search import find, note_rows, refresh
 from memem.search.notes import NoteRow
 from memem.upkeep import refine_playbook, status
 from memem.vault import note as notes
@@ -168,7 +168,7 @@ def test_refined_playbook_line_gives_no_orders() -> None:
 
 _NO_WORDS_OF_ITS_OWN = {
     "upkeep.purge._remove_links": "links are removed",
-    "transfer.import_.write": "links are added",
+    "transfer.import_._write_links": "links are added",
     "transfer.import_._drop_contradiction": "links are removed",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
@@ -186,11 +186,10 @@ _HERE = {
     "notes.review.propose": by_proposal,
     "notes.reconcile._held_back": by_proposal,
     "notes.undo._apply": by_undo,
-    "notes.undo._put": by_undo,
     "doors.cli.changes.undo": by_undo,
     "doors.api.upkeep.undo": by_undo,
 }
-_BY_A_PERSONS_WORD = {"doors.cli.review.accept", "doors.api.home.accept", "notes.review.accept"}
+_BY_A_PERSONS_WORD = {"doors.cli.changes.accept", "doors.api.home.accept", "notes.review.accept"}
 """They have read it; see tests/search/test_quarantine.py."""
 
 
@@ -212,16 +211,16 @@ def test_every_place_that_writes_a_file_of_the_vault_is_listed() -> None:
         "transfer.export_format.write_folder",
         "pages.draw.draw",
         "vault.opening._remember",
-        "vault.tombstones._write",  # hashes
+        "vault.tombstones.take_in",  # hashes
         "vault.verdicts.record_verdict",  # hashes
     }
 
 
 def test_rows_of_the_index_are_made_behind_the_gate_alone() -> None:
     assert set(row_makers()) == {
-        "search.refresh._row",  # cleansed and judged there
+        "search.note_rows.make_row",  # cleansed and judged there
         "search.refresh.reserve_row",  # before a note that keeping has judged
-        "search.refresh.read_row",  # one that cannot be read: no words
+        "search.note_rows.read_row",  # one that cannot be read: no words
         "search.notes._row",  # read back
     }
 
@@ -237,7 +236,7 @@ def test_a_reason_is_one_clean_line(place: Place) -> None:
 
 def test_quarantined_note_is_explained_and_unchanged(place: Place) -> None:
     went(place, "a note by hand", ORDER)
-    (row,) = excluded.list_quarantined(place.ws)
+    (row,) = note_rows.list_quarantined(place.ws)
     assert row.memory
     assert cleanse(row.memory).doubt.startswith("reads like an instruction")
     assert notes.parse(row.path, place.ws.store.current_bytes(row.path) or b"", "x").memory.body == ORDER

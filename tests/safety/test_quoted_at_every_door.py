@@ -20,8 +20,7 @@ from memem.inject import answers
 from memem.pages import draw, markdown, read_playbook
 from memem.pages.read_playbook import VisibleLine
 from memem.safety import quote
-from memem.search.graph.read import Neighbor, Neighborhood
-from memem.search.timeline import Timeline
+from memem.search.graph.read import Neighbor, Neighborhood, Timeline
 from memem.search.transcripts.sessions import TurnContext, TurnHit
 from tests.builders import examples
 
@@ -126,7 +125,7 @@ DOORS: dict[str, Callable[[Callable[[str], str]], str]] = {
     "memory_get": lambda words: answers.render_whole([_entry(words)])[0],
     "memory_timeline": _timeline,
     "memory_graph_neighbors": _neighborhood,
-    "memory_save": lambda words: answers.name(memory(words)),
+    "memory_save": lambda words: answers.name_memory(memory(words)),
     "transcript_search": lambda words: answers.render_turns([turn(words)]),
 }
 

@@ -12,8 +12,8 @@ from memem.core.memory import Memory
 from memem.inject import session_start, slice
 from memem.notes import write
 from memem.search import database, find, pinned, refresh
+from memem.search.database import MIGRATIONS
 from memem.search.query import Scope
-from memem.search.schema import MIGRATIONS
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 

@@ -166,7 +166,7 @@ def test_lost_state_stops_mining_until_the_next_opt_in_without_duplicates(
 
 
 def test_a_damaged_page_of_the_state_is_noticed_at_opt_in(mined: Workspace) -> None:
-    mined.state.queue._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    mined.state.queue._connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
     mined.close()
     data = bytearray(mined.home.state_file.read_bytes())
     data[PAGE * 3 : PAGE * 4] = bytes(PAGE)

@@ -12,7 +12,7 @@ import pytest
 from memem.core import files, sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew, MememError
 from memem.search import database
-from memem.search.schema import MIGRATIONS
+from memem.search.database import MIGRATIONS
 
 TABLES = {"meta", "notes", "words", "passages", "pending"}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memem.core import sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged
 from memem.core.memory import Memory
-from memem.search import words
+from memem.search import fulltext
 from memem.search.fulltext import MIN_COMMON
 from memem.search.notes import NoteIndex, NoteRow
 from memem.search.query import Scope, SearchMatches, Term
@@ -351,7 +351,7 @@ def test_the_syntax_of_the_full_text_index_means_nothing_in_a_query(index: NoteI
 @given(st.text(st.characters(categories=["L"]), min_size=1, max_size=10))
 def test_a_note_is_found_by_any_word_in_it_that_means_something(index: NoteIndex, word: str) -> None:
     index.update([row("it", f"before {word} after")])
-    if any(term.text.strip() for term in words.query_terms(word, 32)):
+    if any(term.text.strip() for term in fulltext.query_terms(word, 32)):
         assert names(index, word) == ["it"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from memem.notes import save
-from memem.search import find, refresh, words
+from memem.search import find, fulltext, refresh
 from memem.workspace import Workspace
 from tests.builders import open_home
 
@@ -115,7 +115,7 @@ def test_spelling_variants_are_not_folded(vault: Workspace, query: str) -> None:
 
 
 def test_indexed_words_of_sample_notes_are_pinned_to_this_derivation() -> None:
-    held = "\n".join(map(words.index_text, NOTES.values()))
+    held = "\n".join(map(fulltext.index_text, NOTES.values()))
     assert (refresh.DERIVATION, zlib.crc32(held.encode())) == (5, 0x9707293E), (
         "other words: raise DERIVATION, then change this"
     )

@@ -103,7 +103,7 @@ def test_an_empty_query_is_refused_before_anything_is_encoded(garage: Workspace,
 
 
 def test_a_query_foreseen_is_computed_once(garage: Workspace, encoder: FakeEncoder) -> None:
-    find.start_query_vector(garage, PARAPHRASE)
+    garage.encode_query(find.truncate_query(PARAPHRASE))
     assert search_titles(garage) == [MENDED]
     assert encoder.queries == [PARAPHRASE]
 
@@ -315,7 +315,7 @@ def test_a_prompt_that_will_not_wait_for_long_leaves_all_but_a_few_passages_to_o
 def test_many_passages_are_not_encoded_by_a_search(garage: Workspace, encoder: FakeEncoder) -> None:
     hits = find.search(garage, "the vehicle that Anna mended")
     assert [(hit.body, hit.source) for hit in hits] == [(MENDED, "keyword")]
-    assert hits.degraded == hits[0].degraded == "0 of 4 passages have a vector so far; the rest is being computed"
+    assert hits.degraded == hits[0].degraded == "0 of 4 passages have a vector so far; the rest are being computed"
     assert encoder.encoded == []
 
 

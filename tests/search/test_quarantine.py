@@ -15,7 +15,7 @@ from memem.doors.mcp import tools
 from memem.inject import provenance, session_start
 from memem.notes import review, save, undo, write
 from memem.pages import refresh as pages_refresh
-from memem.search import excluded, find
+from memem.search import find, note_rows
 from memem.search.refresh import refresh
 from memem.transfer import import_
 from memem.upkeep import status
@@ -60,7 +60,7 @@ def test_status_doctor_and_home_page_report_quarantined_notes(ws: Workspace, not
     assert "memem review accept 66666666" in finding.advice
     assert [each.what for each in recall.check_vault(ws)] == ["held"]
     briefing = session_start.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup")
-    assert "- Review: 1 note waits for the user: /memem-review" in briefing
+    assert "- Review: 1 note is waiting for the user: /memem-review" in briefing
 
 
 def test_tools_report_a_quarantined_note_without_its_text(ws: Workspace, note: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_note_written_by_memem_is_quarantined_as_well(ws: Workspace) -> None:
     """Past every other check, an order cannot be recalled."""
     write.keep(ws, Memory(IDENTITY, "Door", ORDER, "shop", author="model"))
     assert search_ids(ws) == []
-    assert len(excluded.list_quarantined(ws)) == 1
+    assert len(note_rows.list_quarantined(ws)) == 1
 
 
 @pytest.mark.parametrize(

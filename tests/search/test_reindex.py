@@ -12,7 +12,7 @@ import pytest
 
 from memem.core.errors import IndexTooNew, NoteUnreadable, VaultError
 from memem.notes import save, write
-from memem.search import find, prescan, rebuild, refresh
+from memem.search import find, note_rows, rebuild, refresh
 from memem.search.notes import NoteIndex
 from memem.upkeep import status
 from memem.workspace import Workspace, open_workspace
@@ -235,7 +235,7 @@ def test_two_who_fill_an_empty_index_at_once_both_end_with_all_notes(
     for number in range(10):
         (ws.store.paths.memories / f"n{number}.md").write_text(f"walrus number {number}")
     other = open_workspace(actor="test", home=ws.home.root, vault=ws.settings.vault)
-    real, seen = refresh.read_row, 0
+    real, seen = note_rows.read_row, 0
 
     def read_while_another_begins(*arguments: Any) -> object:
         nonlocal seen
@@ -244,7 +244,7 @@ def test_two_who_fill_an_empty_index_at_once_both_end_with_all_notes(
             refresh.refresh(other)
         return real(*arguments)
 
-    monkeypatch.setattr(refresh, "read_row", read_while_another_begins)
+    monkeypatch.setattr(note_rows, "read_row", read_while_another_begins)
     refresh.refresh(ws)
     assert len(find.list_memories(ws)) == len(find.list_memories(other)) == 10
     other.close()
@@ -375,7 +375,7 @@ def settled(ws: Workspace, clock: SteppingClock, saved: write.Written) -> Worksp
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_that_sees_no_change_spares_the_refresh(settled: Workspace, refreshed: list[Workspace]) -> None:
-    prescan.refresher(settled)()
+    refresh.refresher(settled)()
     assert refreshed == []
 
 
@@ -395,7 +395,7 @@ def test_a_child_that_sees_a_change_or_fails_leaves_it_to_the_refresh(
         shutil.rmtree(settled.home.cache)
     else:
         shutil.rmtree(settled.settings.vault)
-    prescan.refresher(settled)()
+    refresh.refresher(settled)()
     assert refreshed == [settled]
 
 
@@ -409,7 +409,7 @@ def test_where_a_child_would_not_help_the_refresh_is_made_here(
         monkeypatch.setattr(os, "cpu_count", lambda: 1)
     else:
         monkeypatch.setattr(threading, "active_count", lambda: 2)
-    finish = prescan.refresher(settled)
+    finish = refresh.refresher(settled)
     assert refreshed == []
     finish()
     assert refreshed == [settled]
@@ -422,7 +422,7 @@ def test_a_child_that_cannot_be_made_is_done_without(
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", fork, raising=False)
-    prescan.refresher(settled)()
+    refresh.refresher(settled)()
     assert refreshed == [settled]
 
 
@@ -437,7 +437,7 @@ def test_a_child_whose_end_is_lost_leaves_it_to_the_refresh(
         raise ChildProcessError(10, "No child processes")
 
     monkeypatch.setattr(os, "waitpid", waitpid)
-    prescan.refresher(settled)()
+    refresh.refresher(settled)()
     assert refreshed == [settled]
 
 

@@ -8,7 +8,7 @@ import pytest
 from memem.core.errors import NotFound
 from memem.core.memory import Entry, Memory
 from memem.notes import write
-from memem.search.timeline import LONGEST_CHAIN, NEIGHBOURS, Timeline, timeline
+from memem.search.graph.read import LONGEST_CHAIN, NEIGHBOURS, Timeline, timeline
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -145,7 +145,7 @@ def test_with_a_project_only_its_memories_are_shown(ws: Workspace, keep: Keeper)
 
 def test_a_memory_of_another_project_is_not_found(ws: Workspace, keep: Keeper) -> None:
     here = keep("Here")
-    with pytest.raises(NotFound, match=f"{here.id8} is a memory of shop, not of other"):
+    with pytest.raises(NotFound, match=f"{here.id8} belongs to shop, not to other"):
         timeline(ws, here.id, project="other")
 
 

@@ -423,7 +423,7 @@ def many(ws: Workspace, note: Path) -> list[Path]:
 def test_doctor_asks_and_status_counts(ws: Workspace, many: list[Path]) -> None:
     (found,) = recall.check_vault(ws)
     assert (found.what, found.state) == ("vanished", "degraded")
-    assert found.detail.startswith("6 notes disappeared together (memem/memories/")
+    assert found.detail.startswith("6 notes missing (memem/memories/")
     assert "`memem forget --vanished`" in found.fix
     assert status.status(ws).vanished == 6
 
@@ -545,7 +545,9 @@ def test_the_log_shows_what_a_person_called_deleted_and_undo_lifts_it(ws: Worksp
     assert stones(ws) == 1
     undone = undo.undo(ws)
     assert (undone.batch, undone.restored) == (batch.id, ())
-    assert undone.left == (undo.Left(gone.path, undo.NOWHERE),)
+    assert undone.left == (
+        undo.Left(gone.path, "it was deleted by hand, and memem has no copy; it may be saved again"),
+    )
     assert stones(ws) == 0
     assert notes_save.save(ws, STATEMENT).outcome == "created"
     with pytest.raises(InputError, match=r"was already undone\.$"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memem.search import words
+from memem.search import fulltext
 from memem.search.query import Term
 
 MOST = 32
@@ -19,16 +19,16 @@ WORDS = st.one_of(*(st.text(alphabet, min_size=1, max_size=12) for alphabet in (
 
 
 def tokens(text: str) -> list[str]:
-    return words.index_text(text).split()
+    return fulltext.index_text(text).split()
 
 
 def terms_of(query: str, most: int = MOST) -> list[str]:
-    return [term.text for term in words.query_terms(query, most)]
+    return [term.text for term in fulltext.query_terms(query, most)]
 
 
 def term(query: str) -> Term:
     """The first thing a query asks for: the whole of its first word."""
-    return words.query_terms(query, MOST)[0]
+    return fulltext.query_terms(query, MOST)[0]
 
 
 # --- identifiers --------------------------------------------------------------------------------------------------
@@ -111,13 +111,13 @@ def test_a_part_that_repeats_the_whole_or_is_one_letter_is_left_out() -> None:
 
 
 def test_a_run_without_spaces_that_is_too_long_is_not_a_word() -> None:
-    longest = "x" * words.MAX_TERM
+    longest = "x" * fulltext.MAX_TERM
     assert tokens(longest) == [longest]
     assert tokens(longest + "x") == []
 
 
 def test_a_long_compound_is_found_by_its_parts_alone() -> None:
-    assert set(tokens("/".join(["alpha", "beta"] * words.MAX_TERM))) == {"alpha", "beta"}
+    assert set(tokens("/".join(["alpha", "beta"] * fulltext.MAX_TERM))) == {"alpha", "beta"}
 
 
 # --- scripts ------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_every_script_has_its_words(text: str, expected: set[str]) -> None:
 @pytest.mark.parametrize("spelling", ["می\u200cخواهم", "می خواهم", "میخواهم"])
 def test_a_persian_word_is_found_with_a_joiner_a_space_or_neither(spelling: str) -> None:
     note = set(tokens("کاربر می\u200cخواهم نوشت"))
-    assert {term.text for term in words.query_terms(spelling, MOST)} & note
+    assert {term.text for term in fulltext.query_terms(spelling, MOST)} & note
 
 
 def test_half_width_and_full_width_kana_are_the_same_words() -> None:
@@ -178,7 +178,7 @@ def test_voiced_kana_are_not_folded_into_unvoiced_ones() -> None:
 
 @pytest.mark.parametrize("character", ["数", "池", "가", "あ", "ก"])
 def test_a_single_character_of_a_spaceless_script_is_a_prefix_query(character: str) -> None:
-    assert words.query_terms(character, MOST) == [Term(character, prefix=True)]
+    assert fulltext.query_terms(character, MOST) == [Term(character, prefix=True)]
 
 
 @pytest.mark.parametrize("character", "数据库")
@@ -187,7 +187,7 @@ def test_every_character_of_a_run_begins_one_of_its_tokens(character: str) -> No
 
 
 def test_a_run_is_queried_by_its_bigrams() -> None:
-    assert words.query_terms("数据库", MOST) == [Term("数据", bigram=True), Term("据库", bigram=True)]
+    assert fulltext.query_terms("数据库", MOST) == [Term("数据", bigram=True), Term("据库", bigram=True)]
 
 
 # --- what is exact ------------------------------------------------------------------------------------------------
@@ -213,18 +213,18 @@ def test_an_identifier_a_path_or_a_number_is_literal(word: str) -> None:
     ],
 )
 def test_an_ordinary_word_is_not_literal(word: str) -> None:
-    assert not any(term.literal for term in words.query_terms(word, MOST))
+    assert not any(term.literal for term in fulltext.query_terms(word, MOST))
 
 
 def test_a_part_of_a_compound_is_marked_as_one_and_is_not_literal() -> None:
-    whole, *parts = words.query_terms("PGBOUNCER_POOL_MODE", MOST)
+    whole, *parts = fulltext.query_terms("PGBOUNCER_POOL_MODE", MOST)
     assert whole == Term("pgbouncer_pool_mode", literal=True)
     assert parts == [Term("pgbouncer", part=True), Term("pool", part=True), Term("mode", part=True)]
 
 
 @pytest.mark.parametrize("query", ["pool_mode pool", "pool pool_mode"])
 def test_a_word_queried_alone_is_not_a_part(query: str) -> None:
-    assert Term("pool") in words.query_terms(query, MOST)
+    assert Term("pool") in fulltext.query_terms(query, MOST)
 
 
 # --- what a query asks for ----------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_query_terms_are_in_the_order_of_the_query() -> None:
 
 @given(st.text(max_size=200), st.integers(min_value=0, max_value=8))
 def test_a_query_never_asks_for_more_than_it_may(query: str, most: int) -> None:
-    assert len(words.query_terms(query, most)) <= most
+    assert len(fulltext.query_terms(query, most)) <= most
 
 
 # --- both sides agree ---------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_a_query_never_asks_for_more_than_it_may(query: str, most: int) -> None:
 @example("\ufdfa")
 @example("\ud800 \x00")
 def test_any_text_gives_words_that_are_neither_empty_nor_several(text: str) -> None:
-    terms = words.query_terms(text, MOST)
+    terms = fulltext.query_terms(text, MOST)
     assert [term for term in terms if len(term.text.split()) != 1] == []
 
 
@@ -300,20 +300,22 @@ def test_any_text_gives_words_that_are_neither_empty_nor_several(text: str) -> N
 @example("ŉ")
 def test_what_a_word_asks_for_is_in_the_index_of_a_text_that_holds_it(word: str) -> None:
     held = tokens(f"before {word} after")
-    for each in words.query_terms(word, MOST):
+    for each in fulltext.query_terms(word, MOST):
         assert any(token.startswith(each.text) if each.prefix else token == each.text for token in held)
 
 
 @given(st.text(HAN, min_size=1, max_size=4), st.text(HAN, max_size=4), st.text(HAN, max_size=4))
 def test_a_part_of_a_run_is_found_wherever_it_stands(part: str, before: str, after: str) -> None:
     held = tokens(before + part + after)
-    for each in words.query_terms(part, MOST):
+    for each in fulltext.query_terms(part, MOST):
         assert any(token.startswith(each.text) if each.prefix else token == each.text for token in held)
 
 
 @given(st.text(max_size=60))
 def test_composition_makes_no_difference(text: str) -> None:
-    assert words.index_text(unicodedata.normalize("NFD", text)) == words.index_text(unicodedata.normalize("NFC", text))
+    assert fulltext.index_text(unicodedata.normalize("NFD", text)) == fulltext.index_text(
+        unicodedata.normalize("NFC", text)
+    )
 
 
 @given(st.from_regex(r"[a-z]{1,10}([_./-][a-z0-9]{1,6}){0,3}", fullmatch=True))

@@ -11,8 +11,8 @@ import pytest
 
 import memem
 from memem.core.errors import BudgetSpent, Usage
+from memem.state.calls import MIN_CALL_DOLLARS, Ledger, Limits, Spending
 from memem.state.database import State
-from memem.state.ledger import MIN_CALL_DOLLARS, Ledger, Limits, Spending
 
 TODAY, TOMORROW = "2026-03-01", "2026-03-02"
 PLENTY = Limits(1_000, 1_000.0)
@@ -40,7 +40,7 @@ def test_a_day_has_so_many_calls_and_no_more(ledger: Ledger) -> None:
     limits = Limits(2, 1_000.0)
     ask(ledger, 0.0, limits=limits)
     ask(ledger, 0.0, limits=limits)
-    with pytest.raises(BudgetSpent, match=r"^Today's limit of 2 calls is reached \(MEMEM_DAILY_CALLS\)\.$"):
+    with pytest.raises(BudgetSpent, match=r"^Today's limit of 2 calls has been reached \(MEMEM_DAILY_CALLS\)\.$"):
         ledger.reserve(TODAY, "s2", limits)
     assert ledger.spent(TODAY).calls == 2, "what was refused is not counted"
 
@@ -49,13 +49,15 @@ def test_a_day_has_so_many_dollars_and_no_more(ledger: Ledger) -> None:
     limits = Limits(1_000, 0.5)
     ask(ledger, 0.2, limits=limits)
     ask(ledger, 0.2, limits=limits)
-    with pytest.raises(BudgetSpent, match=r"^Today's limit of \$0\.50 is reached \(MEMEM_DAILY_USD\)\.$"):
+    with pytest.raises(BudgetSpent, match=r"^Today's limit of \$0\.50 has been reached \(MEMEM_DAILY_USD\)\.$"):
         ledger.reserve(TODAY, "s1", limits)
 
 
 def test_a_limit_of_one_call_is_named_in_the_singular(ledger: Ledger) -> None:
     ask(ledger, 0.0, limits=Limits(1, 1.0))
-    assert ledger.limit_reached(TODAY, Limits(1, 1.0)) == "Today's limit of 1 call is reached (MEMEM_DAILY_CALLS)."
+    assert (
+        ledger.limit_reached(TODAY, Limits(1, 1.0)) == "Today's limit of 1 call has been reached (MEMEM_DAILY_CALLS)."
+    )
 
 
 @pytest.mark.parametrize("limits", [Limits(0, 1.0), Limits(1, 0.0)])
@@ -119,7 +121,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from memem.core.errors import BudgetSpent
 from memem.core.errors import Usage
-from memem.state.ledger import Limits
+from memem.state.calls import Limits
 from memem.state.database import State
 state = State(Path(sys.argv[2]), fsync=False)
 sys.stdin.read()

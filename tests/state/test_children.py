@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memem.core import processes
-from memem.state.children import Children
+from memem.state.calls import Children
 from memem.state.database import State
 from tests import fake_claude
 
@@ -42,11 +42,11 @@ def started(process: subprocess.Popen[bytes]) -> str:
 
 def lose_miner(children: Children, *, pid: int = NOBODY) -> None:
     """The miner that waits for the calls is gone."""
-    children._connection.execute("UPDATE children SET miner = ?, miner_started = 'long ago'", (pid,))
+    children._connect().execute("UPDATE children SET miner = ?, miner_started = 'long ago'", (pid,))
 
 
 def rows(children: Children) -> int:
-    return int(children._connection.execute("SELECT count(*) FROM children").fetchone()[0])
+    return int(children._connect().execute("SELECT count(*) FROM children").fetchone()[0])
 
 
 def test_a_call_whose_miner_is_there_is_left_alone(children: Children, call: subprocess.Popen[bytes]) -> None:
@@ -133,7 +133,7 @@ def test_nothing_is_ended_by_a_pid_of_before_the_machine_was_started(
 ) -> None:
     children.add(call.pid, started(call))
     lose_miner(children)
-    children._connection.execute("UPDATE children SET boot = 'another one'")
+    children._connect().execute("UPDATE children SET boot = 'another one'")
     assert children.end_orphans() == 0
     assert call.poll() is None
     assert rows(children) == 0

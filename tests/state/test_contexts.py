@@ -138,7 +138,7 @@ def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(StateTooNew, match=r"written by a newer memem\. Upgrade memem"):
+    with pytest.raises(StateTooNew, match=r"written by a newer version of memem\. Upgrade memem"):
         Contexts(path)
     with pytest.raises(StateTooNew):
         contexts.check(path, thorough=False)
@@ -147,7 +147,7 @@ def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
 
 
 def test_nothing_of_it_is_synced(contexts_file: Contexts) -> None:
-    assert contexts_file._connection.execute("PRAGMA synchronous").fetchone() == (0,)
+    assert contexts_file._connect().execute("PRAGMA synchronous").fetchone() == (0,)
 
 
 @contextmanager

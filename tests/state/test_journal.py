@@ -94,6 +94,6 @@ def test_a_number_is_never_given_twice(journal: Journal) -> None:
 @pytest.mark.parametrize("damaged", ["", "{", "[1]", "null", "[" * 100_000, 5])
 def test_a_row_that_was_damaged_is_damage_of_the_state(journal: Journal, damaged: object) -> None:
     journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
-    journal._connection.execute("UPDATE journal SET chunk = ?", (damaged,))
+    journal._connect().execute("UPDATE journal SET chunk = ?", (damaged,))
     with pytest.raises(StateUnusable, match="damaged"):
         journal.unapplied("s1")

@@ -8,7 +8,8 @@ import pytest
 
 from memem.core.errors import StateUnusable
 from memem.state.database import State
-from memem.state.queue import Mark, Queue, count_marks
+from memem.state.sessions import Mark, Queue
+from memem.state.tables import count_marks
 
 
 @pytest.fixture

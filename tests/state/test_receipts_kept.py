@@ -200,7 +200,7 @@ def test_a_context_that_is_emptied_keeps_its_receipts(path: Path) -> None:
 
 
 def test_damage_is_told_in_our_words(store: Receipts) -> None:
-    store._connection.execute("DROP TABLE usefulness")
+    store._connect().execute("DROP TABLE usefulness")
     with pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
         store.tally([A])
 
@@ -210,6 +210,6 @@ def test_damage_is_told_in_our_words(store: Receipts) -> None:
 )
 def test_a_receipt_that_was_damaged_is_damage_of_the_record(store: Receipts, damaged: str) -> None:
     add(store)
-    store._connection.execute("UPDATE receipts SET items = ?", (damaged,))
+    store._connect().execute("UPDATE receipts SET items = ?", (damaged,))
     with pytest.raises(StateUnusable, match="damaged"):
         store.last()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memem.core.conversation import Cursor
-from memem.state.cursors import SessionRecord, Sessions
 from memem.state.database import State
+from memem.state.sessions import SessionRecord, Sessions
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from memem.core import sqlite
 from memem.core.errors import Busy, StateUnusable
 from memem.state.database import MIGRATIONS, State
-from memem.state.queue import Mark
+from memem.state.sessions import Mark
 from memem.state.tables import STATE
 
 TABLES = {"queue", "sessions", "turns", "injected", "journal", "calls", "breaker", "children"}
@@ -114,7 +114,7 @@ def test_a_newer_file_is_refused_and_untouched(path: Path) -> None:
     with pytest.raises(StateUnusable) as refusal:
         State(path, fsync=False)
     assert path.read_bytes() == before
-    assert "written by a newer memem. Upgrade memem" in str(refusal.value)
+    assert "written by a newer version of memem. Upgrade memem" in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
 
 

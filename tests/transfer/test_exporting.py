@@ -602,7 +602,7 @@ def test_links_in_a_folder_are_passed_over(ws: Workspace, other: Workspace, tmp_
 
 
 def test_that_of_a_newer_memem_is_refused(ws: Workspace, tmp_path: Path) -> None:
-    assert "newer memem" in get_only_file(bring(ws, wrap(tmp_path, header(version=2)))).reason
+    assert "newer version of memem" in get_only_file(bring(ws, wrap(tmp_path, header(version=2)))).reason
 
 
 def test_truncated_export_restores_complete_notes_and_is_reported(

@@ -283,7 +283,7 @@ def test_a_format_can_be_given(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "rules.md").write_text(RULES)
     assert len(bring(ws, tmp_path / "rules.md", format="instructions", dry_run=True).files) == 3
     assert len(bring(ws, tmp_path / "rules.md", dry_run=True).files) == 1
-    with pytest.raises(InputError, match="no format"):
+    with pytest.raises(InputError, match="Unknown format"):
         bring(ws, tmp_path / "rules.md", format="nonsense")
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
 from memem.notes import forget, history, undo, write
-from memem.search import find, refresh, timeline
-from memem.search.encoders import encode
+from memem.search import find, refresh
+from memem.search.encoders import model
+from memem.search.graph.read import timeline
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.upkeep import curate as upkeep_curate
 from memem.upkeep import curation_rules, similar_notes
@@ -154,7 +155,7 @@ def test_merge_keeps_the_complete_note_and_supersedes_the_other(ws: Workspace) -
     suggestion = only(curate(ws))
     assert (suggestion.what, [each.id for each in suggestion.notes]) == ("merge", [more.id, less.id])
     assert "adds nothing to" in suggestion.reason
-    assert "gets its evidence, its keys, its paths" in suggestion.outcome
+    assert "gains evidence, keys and paths from the other" in suggestion.outcome
     assert curate(ws, apply=[]).applied == (suggestion.id,)
     kept, ended = now(ws, more), now(ws, less)
     assert (kept.body, kept.importance, kept.supersedes) == (PORT_AND_HOST, 4, less.link)
@@ -191,7 +192,7 @@ def test_near_statements_are_merged_with_both_sentences(ws: Workspace) -> None:
     one = put(ws, "Log files of the search service on atlas rotate daily and stay on disk.", importance=4)
     put(ws, "The log files of the search service at atlas rotate daily, and they stay on the disk.")
     suggestion = only(curate(ws))
-    assert "says almost the same as" in suggestion.reason
+    assert "says almost the same thing as" in suggestion.reason
     curate(ws, apply=[suggestion.id])
     (left,) = in_force(ws)
     assert left.id == one.id
@@ -255,7 +256,7 @@ def test_outdated_notes_are_ignored(ws: Workspace) -> None:
 def test_pairs_close_in_meaning_are_compared(meant: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     put(meant, PORT)
     put(meant, PORT_AND_HOST)
-    encode.encode_all(meant)
+    model.encode_all(meant)
     monkeypatch.setattr("memem.upkeep.similar_notes.pairs_by_words", lambda _: {})
     monkeypatch.setattr(similar_notes, "MIN_COSINE", 0.5)
     assert only(curate(meant)).what == "merge"
@@ -290,7 +291,7 @@ def test_unrelated_bullets_become_separate_notes(ws: Workspace) -> None:
     assert (screenshots.keys, screenshots.paths) == (("rounding",), ("docs/img",))
     ended = now(ws, old)
     assert (ended.status, ended.superseded_by) == ("deprecated", find.get(ws, cents.id).link)
-    successors = {entry.id for entry in timeline.timeline(ws, old.id).successors}
+    successors = {entry.id for entry in timeline(ws, old.id).successors}
     assert successors == {memory.id for memory in parts.values()}
 
 
@@ -424,7 +425,7 @@ def test_persons_note_supersedes_a_machines_unchanged(ws: Workspace) -> None:
     mine = put(ws, PORT_AND_HOST, author="human", source_type="user")
     before = ws.store.absolute(mine.path).read_bytes()
     assert not only(curate(ws)).yours
-    assert only(curate(ws)).outcome == f"{mine.memory.id8} stays; {less.memory.id8} is superseded by it"
+    assert only(curate(ws)).outcome == f"{mine.memory.id8} stays and supersedes {less.memory.id8}"
     curate(ws, apply=[])
     assert ws.store.absolute(mine.path).read_bytes() == before
     assert now(ws, less).superseded_by == mine.link

@@ -15,10 +15,10 @@ from memem.core.errors import HomeError, SettingsError
 from memem.core.options import VAULT_VARIABLE
 from memem.notes import save
 from memem.search import find, rebuild
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.state import consent
 from memem.upkeep import doctor, status
-from memem.upkeep.checks import folders, recall
+from memem.upkeep.checks import machine, recall
 from memem.upkeep.checks.result import BROKEN, DEGRADED, FINE, Diagnosis, broken, degraded, fine
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder
@@ -31,15 +31,15 @@ WITH_A_NOTE = (*ALWAYS, "locks", "vault", "index")
 def _apart_from_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its environment, its disk and its hooks have tests of their own."""
     monkeypatch.setenv("MEMEM_HOOKS_OFF", "1")
-    monkeypatch.setattr("memem.upkeep.checks.setup.check", lambda: [fine("python", "is there")])
-    monkeypatch.setattr("memem.upkeep.checks.folders.LEAST_FREE", 0)
+    monkeypatch.setattr("memem.upkeep.checks.machine.check_environment", lambda: [fine("python", "is there")])
+    monkeypatch.setattr("memem.upkeep.checks.machine.LEAST_FREE", 0)
 
 
 @pytest.fixture
 def well(meant: Workspace, small_weights: Path) -> Workspace:
     """A home where nothing is missing."""
     save.save(meant, "Tokens are signed with RS256.")
-    encode.encode_all(meant)
+    model.encode_all(meant)
     return meant
 
 
@@ -68,7 +68,7 @@ def test_a_home_where_nothing_is_missing_is_fine(well: Workspace, small_weights:
     assert states(well) == dict.fromkeys((*WITH_A_NOTE, "encoder", "vectors"), FINE)
     assert doctor.verdict(diagnose(well)) == "HEALTHY"
     assert detail(well, "vault") == str(well.settings.vault)
-    assert detail(well, "index") == "1 memories in 1 files"
+    assert detail(well, "index") == "1 memory in 1 file"
     assert str(small_weights) in detail(well, "encoder")
     assert detail(well, "vectors") == "1 of 1 passages"
 
@@ -117,7 +117,7 @@ def test_unreachable_file_is_reported_in_plain_words(
     def fail(_: Workspace) -> None:
         raise error
 
-    monkeypatch.setattr(folders, "_space", fail)
+    monkeypatch.setattr(machine, "_space", fail)
     assert the(well, "home").state == BROKEN
     assert detail(well, "home").startswith(found)
 
@@ -182,7 +182,7 @@ def test_vault_on_another_file_system_is_fine(well: Workspace, monkeypatch: pyte
 
     monkeypatch.setattr(Path, "stat", stat)
     assert the(well, "vault").state == FINE
-    assert "another file system" in detail(well, "vault")
+    assert "a different file system" in detail(well, "vault")
 
 
 def test_damaged_index_is_set_aside_and_rebuilt(well: Workspace) -> None:
@@ -201,10 +201,10 @@ def test_an_index_that_is_damaged_within_is_broken_and_says_how_to_mend_it(well:
 
 def test_outdated_index_is_reported_with_its_changes(well: Workspace, memories: Path) -> None:
     (memories / "own.md").write_text("A note of mine.")
-    assert detail(well, "index") == "2 memories in 2 files; 1 had changed and were read now"
+    assert detail(well, "index") == "2 memories in 2 files; 1 changed since the last check"
     (memories / "own.md").unlink()
-    assert detail(well, "index") == "1 memories in 1 files; 1 had changed and were read now"
-    assert detail(well, "index") == "1 memories in 1 files"
+    assert detail(well, "index") == "1 memory in 1 file; 1 changed since the last check"
+    assert detail(well, "index") == "1 memory in 1 file"
 
 
 def test_a_note_that_cannot_be_read_needs_attention(well: Workspace, memories: Path) -> None:
@@ -290,9 +290,9 @@ def test_checking_vectors_does_not_load_the_library(well: Workspace, monkeypatch
 def test_memories_that_the_model_does_not_read_are_a_hint_and_no_trouble(well: Workspace, encoder: FakeEncoder) -> None:
     encoder.multilingual = False
     save.save(well, "连接池的大小是二十。")
-    encode.encode_all(well)
+    model.encode_all(well)
     assert states(well)["languages"] == FINE
-    assert "1 memory is in a script that the model does not know" in detail(well, "languages")
+    assert "1 memory is written in a script that the model does not know" in detail(well, "languages")
     encoder.multilingual = True
     assert "languages" not in states(well)
 
@@ -312,7 +312,7 @@ def test_file_in_place_of_vectors_is_reported_and_rebuilt(well: Workspace) -> No
     assert status.status(well).model.problem
     assert states(well)["encoder"] == DEGRADED
     rebuild.rebuild(well)
-    encode.encode_all(well)
+    model.encode_all(well)
     assert states(well)["vectors"] == FINE
 
 

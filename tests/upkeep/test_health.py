@@ -63,10 +63,10 @@ def test_check_lists_everything_that_needs_a_person(ws: Workspace, tmp_path: Pat
     (memories / "link.md").symlink_to(tmp_path)
     refresh.refresh(ws)
     findings = {finding.path: finding for finding in upkeep_status.check(ws)}
-    assert "not YAML" in findings["memories/bad.md"].problem
+    assert "not valid YAML" in findings["memories/bad.md"].problem
     assert f"same id as {saved.path}" in findings["memories/copy.md"].problem
     assert "same id as memories/copy.md" in findings[saved.path].problem
-    assert "newer memem" in findings["memories/newer.md"].problem
+    assert "newer version of memem" in findings["memories/newer.md"].problem
     assert "symbolic link" in findings["memories/link.md"].problem
     assert not findings["memories/own.md"].serious
     assert "kind 'idea'" in findings["memories/odd.md"].problem
@@ -147,7 +147,7 @@ def test_check_lists_circles_of_notes_that_superseded_each_other(linked: Workspa
     others = "memories/b-b0000000.md and memories/c-c0000000.md, in a circle"
     assert findings(linked) == [
         ("a-a0000000.md", f"supersedes {others}: none of them is recalled"),
-        ("e-e0000000.md", "supersedes itself: none of them is recalled"),
+        ("e-e0000000.md", "supersedes itself: it is not recalled"),
     ]
 
 

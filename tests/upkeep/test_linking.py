@@ -148,5 +148,5 @@ def test_doctor_mentions_the_command_and_finds_it_fine_either_way(installed: Wor
     assert "is not on the PATH" in before.detail
     link.create(installed)
     (after,) = link.check(on_path(installed, str(installed.link.parent)))
-    assert "starts this installation" in after.detail
+    assert "runs this installation" in after.detail
     assert {before.state, after.state} == {"fine"}

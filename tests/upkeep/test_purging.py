@@ -17,15 +17,15 @@ from memem.mine import schedule
 from memem.notes import forget, history, review, undo, write
 from memem.pages import conflicts
 from memem.search import find, refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.transcripts import sessions
 from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent, note_records
-from memem.state.cursors import SessionRecord
 from memem.state.receipts import Receipt, ReceiptItem
+from memem.state.sessions import SessionRecord
 from memem.upkeep import purge as upkeep_purge
 from memem.upkeep.purge import Purged, purge
-from memem.upkeep.traces import Traces
+from memem.upkeep.scour import Traces
 from memem.workspace import Workspace
 from tests.fakes import FaultyOs
 from tests.transcripts import AT_LENGTH, Transcript, sent
@@ -128,7 +128,7 @@ def test_purge_leaves_no_trace(ws: Workspace, session: Transcript) -> None:
     assert (purged.id, purged.title) == (ID, MEMORY.title)
     assert set(purged.removed) == {
         "the note",
-        "the journal of mining",
+        "the mining journal",
         "receipts",
         "the undo store",
         "the log",
@@ -208,15 +208,15 @@ def test_the_log_keeps_that_something_was_done(ws: Workspace) -> None:
 
 def test_the_vectors_of_it_go(meant: Workspace) -> None:
     ws = meant
-    encode.encode_all(ws)
+    model.encode_all(ws)
     assert ws.vectors().count() == 2
     purge(ws, ID)
     assert ws.vectors().count() == 1
 
 
 def test_vectors_that_others_are_at_are_named(meant: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    encode.encode_all(meant)
-    monkeypatch.setattr(encode, "passages_in_use", lambda _: None)
+    model.encode_all(meant)
+    monkeypatch.setattr(model, "passages_in_use", lambda _: None)
     purged = purge(meant, ID)
     assert any("may contain a vector of it, but no words" in place for place in purged.elsewhere)
 
@@ -320,7 +320,7 @@ def test_a_database_that_others_use_is_named(ws: Workspace, monkeypatch: pytest.
 
 
 def test_vectors_that_another_encodes_are_named(meant: Workspace) -> None:
-    encode.encode_all(meant)
+    model.encode_all(meant)
     meant.settings = replace(meant.settings, lock_seconds=0)
     with locks.holding(meant.home.encode_lock, 0):
         assert "may contain a vector of it, but no words" in places(purge(meant, ID))

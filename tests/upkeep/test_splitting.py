@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memem.core.memory import Memory
-from memem.upkeep.split_rules import split_parts
+from memem.upkeep.curation_rules import split_parts
 
 CENTS = "Invoices are rounded to whole cents before tax."
 NIGHT = "The staging cluster sleeps at night to save money."

@@ -331,10 +331,10 @@ def test_damaged_contexts_are_replaced(ws: Workspace, clock: SteppingClock) -> N
 
 def test_contexts_of_a_newer_memem_are_reported_unchanged(ws: Workspace, clock: SteppingClock) -> None:
     ws.contexts.add("s1", ["a"], clock.ticks())
-    ws.contexts._connection.execute("PRAGMA user_version = 99")
+    ws.contexts._connect().execute("PRAGMA user_version = 99")
     ws.close()
     before = ws.home.contexts_file.read_bytes()
-    with pytest.raises(MememError, match=r"contexts\.db was written by a newer memem"):
+    with pytest.raises(MememError, match=r"contexts\.db was written by a newer version of memem"):
         session_start.after_session_start(ws)
     assert ws.home.contexts_file.read_bytes() == before
 
@@ -369,10 +369,16 @@ def test_a_vault_that_is_gone_is_survived(miner: Workspace, session: Transcript)
     assert len(find.search(miner, "service restarted by hand")) == 1
 
 
+_PARTS = (
+    *("store_plugin_options", "renew_environment", "_check_contexts", "_update_index"),
+    *("_prune_contexts", "_prune_mining"),
+)
+
+
 @pytest.mark.parametrize(
     "problem", [HomeError("The disk is full."), OSError("no bash"), subprocess.TimeoutExpired("bash", 900)]
 )
-@pytest.mark.parametrize("part", ["store_plugin_options", "renew_environment", "_check_contexts", "_update_index"])
+@pytest.mark.parametrize("part", _PARTS)
 def test_failing_part_does_not_stop_the_others(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, part: str, problem: Exception
 ) -> None:
@@ -381,14 +387,13 @@ def test_failing_part_does_not_stop_the_others(
     def fails(_: Workspace) -> None:
         raise problem
 
-    names = ("store_plugin_options", "renew_environment", "_check_contexts", "_update_index")
-    for name in names:
+    for name in _PARTS:
         monkeypatch.setattr(session_start, name, lambda _, name=name: done.append(name))
     monkeypatch.setattr(session_start, part, fails)
     monkeypatch.setattr("memem.mine.schedule.sweep", lambda _: done.append("sweep"))
     with pytest.raises(MememError, match=str(problem)):
         session_start.after_session_start(ws)
-    assert done == [name for name in (*names, "sweep") if name != part]
+    assert done == [name for name in (*_PARTS, "sweep") if name != part]
 
 
 def test_missing_vault_is_not_an_error(ws: Workspace) -> None:

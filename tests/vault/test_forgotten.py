@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
-from memem.vault.fingerprints import MOST_PIECES, Hasher, MemoryHashes, fold, fold_variants, split_sentences
+from memem.vault.forgotten import MOST_PIECES, Hasher, MemoryHashes, fold, fold_variants, split_sentences
 
 HASHER = Hasher("salt", b"0123456789abcdef")
 STATEMENT = "Tokens are signed with RS256."

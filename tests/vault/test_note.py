@@ -246,8 +246,8 @@ def test_properties_are_text_until_our_schema_types_them() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("---\ntitle: a: b\n---\nx", "not YAML"),
-        ("---\ntitle: x\n", "no closing line"),
+        ("---\ntitle: a: b\n---\nx", "not valid YAML"),
+        ("---\ntitle: x\n", "no closing --- line"),
         ("---\nid: ../../x\n---\nx", "'id'"),
         ("---\nimportance: hig\n---\nx", "'importance'"),
         ("---\nlayer: 9\n---\nx", "'layer'"),
@@ -258,7 +258,7 @@ def test_properties_are_text_until_our_schema_types_them() -> None:
         ("---\nid: aaaaaaaa\nid: bbbbbbbb\n---\nx", "twice"),
         ("---\n- a\n---\nx", "list of properties"),
         ("---\n? [a]\n: b\n---\nx", "name is not text"),
-        ("---\na: \x00\n---\nx", "not YAML"),
+        ("---\na: \x00\n---\nx", "not valid YAML"),
         ("---\na: &x [*x]\n---\nx", "nested too deeply"),
         ("---\na: " + "[" * 2000 + "\n---\nx", "."),
         ("---\na: " + "[" * 200_000 + "\n---\nx", "nested too deeply"),
@@ -283,7 +283,7 @@ def test_a_note_without_a_title_is_named_by_its_heading_or_its_file() -> None:
 def test_a_note_written_by_a_newer_memem_is_readable_but_not_rewritten() -> None:
     newer = read("---\nid: aaaaaaaa\nschema_version: 2\n---\nfrom the future")
     assert newer.memory.body == "from the future"
-    with pytest.raises(RewriteRefused, match="newer memem"):
+    with pytest.raises(RewriteRefused, match="newer version of memem"):
         note.rewrite_text(newer, replace(newer.memory, importance=1))
 
 

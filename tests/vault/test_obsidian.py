@@ -78,11 +78,14 @@ def test_a_value_is_of_the_type_that_obsidian_sees(written: str, kind: str) -> N
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("tags: a, b", "has `tags` as text, which is list everywhere else"),
-        ("aliases: Signing", "has `aliases` as text, which is list everywhere else"),
-        ("title: 007", "has `title` as number, which is text everywhere else"),
-        ("importance: high", "has `importance` as text, which is number everywhere else"),
-        ("created: yesterday", "has `created` as text, which is date or date and time everywhere else"),
+        ("tags: a, b", "has `tags` with the type text, but its type is list everywhere else"),
+        ("aliases: Signing", "has `aliases` with the type text, but its type is list everywhere else"),
+        ("title: 007", "has `title` with the type number, but its type is text everywhere else"),
+        ("importance: high", "has `importance` with the type text, but its type is number everywhere else"),
+        (
+            "created: yesterday",
+            "has `created` with the type text, but its type is date or date and time everywhere else",
+        ),
         ("tag: a", "has `tag`, which Obsidian no longer reads: it is now called `tags` and is a list"),
         ("tags: [a b]", "has the tag 'a b', which Obsidian does not accept"),
         ("tags: [1984]", "has the tag '1984', which Obsidian does not accept"),
@@ -90,7 +93,7 @@ def test_a_value_is_of_the_type_that_obsidian_sees(written: str, kind: str) -> N
         ("x: [a, [b]]", f"has `x`, which {IN_LIST}"),
         ("supersedes: [[older-87654321]]", f"has `supersedes`, which {IN_LIST}"),
         ('related: ["87654321"]', "has '87654321' in `related`, which is not a link such as \"[[note]]\""),
-        ('related: ["[[gone]]"]', "links by `related` to [[gone]], which Obsidian cannot find"),
+        ('related: ["[[gone]]"]', "links in `related` to [[gone]], which Obsidian cannot find"),
     ],
 )
 def test_what_is_wrong_with_a_property_is_said(written: str, problem: str) -> None:
@@ -99,7 +102,7 @@ def test_what_is_wrong_with_a_property_is_said(written: str, problem: str) -> No
 
 def test_properties_that_cannot_be_read_are_one_problem() -> None:
     (problem,) = problems(note("x: y: z"))
-    assert problem.startswith("has properties that cannot be read: the frontmatter is not YAML in line 2")
+    assert problem.startswith("has properties that cannot be read: the frontmatter is not valid YAML on line 2")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,7 @@ def test_what_is_as_it_should_be_is_not_mentioned(written: str) -> None:
 def test_a_property_of_two_types_is_found_over_several_notes() -> None:
     written = {"a.md": "rating: good", "b.md": "rating: 5\nx: 1", "c.md": "rating:", "d.md": "rating: 4"}
     found = problems_over({path: note(text) for path, text in written.items()})
-    assert found == [("a.md", "has `rating` as text, which is number in b.md")]
+    assert found == [("a.md", "has `rating` with the type text, but its type is number in b.md")]
 
 
 # --- links --------------------------------------------------------------------------------------------------------

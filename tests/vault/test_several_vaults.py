@@ -13,7 +13,7 @@ from memem.core.home import Home
 from memem.notes import forget as notes_forget
 from memem.notes import save
 from memem.search import find, rebuild, refresh
-from memem.search.encoders.encode import encode_all
+from memem.search.encoders.model import encode_all
 from memem.upkeep import doctor, session_start
 from memem.vault.store import Store
 from memem.workspace import Workspace, open_workspace

@@ -83,7 +83,7 @@ def test_what_was_taken_out_is_known_without_reading_all_again(
     tombstones.salt()
     tombstones.load()
     with monkeypatch.context() as patched:
-        patched.setattr("memem.vault.tombstones._lines", lambda _: pytest.fail("it was read again"))
+        patched.setattr("memem.vault.tombstones.read_file_lines", lambda _: pytest.fail("it was read again"))
         for number in range(3):
             tombstones.remove(Removal(f"k{number}", "hash", "2026-03-01T09:00:00+01:00"))
         assert [each.key for each in tombstones.load().removed["hash"]] == ["k0", "k1", "k2"]

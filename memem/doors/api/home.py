@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, overload
 
 from memem.core.memory import GENERAL, Entry, Hits, Slice
-from memem.doors.api.arguments import check_optional, check_texts, read_texts
-from memem.doors.api.upkeep import Upkeep
+from memem.doors.api.upkeep import Upkeep, check_optional, check_texts, read_texts
 from memem.inject import assemble, provenance, receipts
 from memem.inject import slice as inject_slice
 from memem.inject.assemble import Assembled
@@ -20,10 +19,9 @@ from memem.notes.review import Proposal
 from memem.notes.write import Written
 from memem.pages.catch_up import catching_up
 from memem.search import find
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.graph import build, read
-from memem.search.graph.read import Neighborhood
-from memem.search.timeline import Timeline, timeline
+from memem.search.graph.read import Neighborhood, Timeline, timeline
 from memem.search.transcripts import sessions
 from memem.search.transcripts.sessions import TurnHit
 from memem.upkeep import purge as upkeep_purge
@@ -79,7 +77,7 @@ class MemoryHome(Upkeep):
                 folder=Path.cwd(),
                 anyway=anyway,
             )
-        encode.encode_after_save(self._ws)
+        model.encode_after_save(self._ws)
         return written
 
     def edit(
@@ -105,9 +103,8 @@ class MemoryHome(Upkeep):
         changes |= {"importance": importance, "status": status}
         lists = {"tags": tags, "keys": keys, "paths": paths}
         changes |= {name: read_texts(values) for name, values in lists.items() if values is not None}
-        self._refresh()
         given = {name: value for name, value in changes.items() if value is not None}
-        return write.edit(self._ws, id, why=why, **given)
+        return write.edit(self._refreshed(), id, why=why, **given)
 
     @overload
     def forget(self, id: str, *, why: str = "", purge: Literal[False] = False) -> Written: ...
@@ -118,11 +115,11 @@ class MemoryHome(Upkeep):
     def forget(self, id: str, *, why: str = "", purge: bool = False) -> Written | Purged:
         """Move a memory's note to `.forgotten/`, out of recall. `purge` removes every word of it for good."""
         check_texts(id=id, why=why)
-        self._refresh()
+        ws = self._refreshed()
         if purge:
-            return upkeep_purge.purge(self._ws, id)
-        with catching_up(self._ws):
-            return forget.forget(self._ws, id, why=why)
+            return upkeep_purge.purge(ws, id)
+        with catching_up(ws):
+            return forget.forget(ws, id, why=why)
 
     def proposals(self) -> Proposals:
         """List memories that wait for review."""
@@ -151,25 +148,22 @@ class MemoryHome(Upkeep):
     ) -> Hits:
         """Find memories, best first. `project` filters; hits of the project `current` rank a little higher.
 
-        `as_of`, a date, a time or words like "last march", asks for what counted as true then.
+        `as_of`, a date, a time or words like "last March", asks for what counted as true then.
         """
         check_texts(query=query)
         check_optional(project=project, current=current, as_of=as_of)
-        self._refresh()
-        encode.encode_pending(self._ws, ENCODE_AT_SEARCH)
+        model.encode_pending(self._refreshed(), ENCODE_AT_SEARCH)
         return find.search(self._ws, query, project=project, current=current, limit=limit, as_of=as_of)
 
     def get(self, id: str) -> Entry:
         """Return the memory with this id, or this beginning of an id."""
         check_texts(id=id)
-        self._refresh()
-        return find.get(self._ws, id)
+        return find.get(self._refreshed(), id)
 
     def list(self, *, project: str | None = None, kind: Kind | None = None, limit: int = 50) -> Entries:
-        """List memories, last changed first."""
+        """List memories, most recently changed first."""
         check_optional(project=project, kind=kind)
-        self._refresh()
-        return find.list_memories(self._ws, project=project, kind=kind, limit=limit)
+        return find.list_memories(self._refreshed(), project=project, kind=kind, limit=limit)
 
     def slice(
         self,
@@ -184,10 +178,10 @@ class MemoryHome(Upkeep):
         """Return what Claude would be shown for this prompt; `text` is empty for nothing."""
         check_texts(prompt=prompt, task_mode=task_mode, session_id=session_id)
         check_optional(project=project)
-        self._refresh()
         folder = Path(cwd) if cwd is not None else Path.cwd()
+        ws = self._refreshed()
         return inject_slice.build_slice(
-            self._ws, prompt, cwd=folder, project=project, task_mode=task_mode, session_id=session_id, always=always
+            ws, prompt, cwd=folder, project=project, task_mode=task_mode, session_id=session_id, always=always
         )
 
     def context(
@@ -196,9 +190,8 @@ class MemoryHome(Upkeep):
         """Assemble one text for a task: the project's playbook, the slice, and the best turns of sessions."""
         check_texts(query=query, session_id=session_id)
         check_optional(project=project)
-        self._refresh()
         folder = Path(cwd) if cwd is not None else Path.cwd()
-        return assemble.assemble(self._ws, query, cwd=folder, project=project, session_id=session_id)
+        return assemble.assemble(self._refreshed(), query, cwd=folder, project=project, session_id=session_id)
 
     def mine(self, transcript: str | Path) -> Mined:
         """Mine the turns of a Claude Code session that have not been mined."""
@@ -208,8 +201,7 @@ class MemoryHome(Upkeep):
     def why(self, id: str) -> Provenance:
         """Show where a memory comes from, with the turns around its evidence, and where it was shown."""
         check_texts(id=id)
-        self._refresh()
-        return provenance.find_provenance(self._ws, id)
+        return provenance.find_provenance(self._refreshed(), id)
 
     def last_decision(self, session_id: str = "") -> InjectionDecision:
         """Explain what was last shown to a session, or to any, or why nothing was."""
@@ -225,8 +217,7 @@ class MemoryHome(Upkeep):
     def conflicts(self, *, project: str | None = None) -> Conflicts:
         """List memories that contradict each other, latest first."""
         check_optional(project=project)
-        self._refresh()
-        return conflicts.conflicts(self._ws, project=project)
+        return conflicts.conflicts(self._refreshed(), project=project)
 
     def resolve(self, id: str, way: Resolution, *, over: str | None = None) -> Resolved:
         """Resolve the conflicts of a memory, or the one with `over`: `keep` it and end the others, or keep `both`."""
@@ -238,14 +229,12 @@ class MemoryHome(Upkeep):
     def timeline(self, id: str) -> Timeline:
         """Show a memory's predecessors, successors and links, and what changed around it."""
         check_texts(id=id)
-        self._refresh()
-        return timeline(self._ws, id)
+        return timeline(self._refreshed(), id)
 
     def neighbors(self, id: str, *, depth: int = 1, limit: int = 20) -> Neighborhood:
         """Show the memories up to `depth` steps away in the graph, closest first."""
         check_texts(id=id)
-        self._refresh()
-        build.refresh_graph(self._ws)
+        build.refresh_graph(self._refreshed())
         return read.find_neighbors(self._ws, id, depth=depth, limit=limit)
 
 

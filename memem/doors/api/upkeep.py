@@ -1,11 +1,10 @@
 """The part of the Python API that looks after a home: log and undo, import and export, index, pages, health."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
-from memem.doors.api.arguments import check_optional, check_texts, read_texts
+from memem.core.errors import InputError
 from memem.notes import history, undo
 from memem.notes.history import Batch
 from memem.notes.undo import Undone
@@ -13,8 +12,8 @@ from memem.pages import refresh as pages_refresh
 from memem.pages.catch_up import catching_up
 from memem.pages.refresh import Pages
 from memem.search import rebuild, refresh
-from memem.search.encoders import encode
-from memem.search.encoders.encode import EncodeReport
+from memem.search.encoders import model
+from memem.search.encoders.model import EncodeReport
 from memem.search.graph import build
 from memem.search.refresh import Refreshed
 from memem.transfer import export, import_
@@ -30,8 +29,6 @@ ImportFormat: TypeAlias = Literal["", "markdown", "instructions", "claude-memory
 
 
 class Upkeep:
-    """Methods that look after a memory home."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._ws = workspace
 
@@ -63,14 +60,12 @@ class Upkeep:
         """Suggest how to tidy the vault or a project; `apply` does it, for these ids or for all."""
         check_optional(project=project)
         wanted = read_texts(ids)
-        self._refresh()
-        with catching_up(self._ws):
+        with catching_up(self._refreshed()):
             return curate.curate(self._ws, project=project, apply=wanted if apply else None)
 
     def write_pages(self) -> Pages:
         """Update the pages in the vault: Home, projects, playbooks."""
-        self._refresh()
-        return pages_refresh.write_pages(self._ws)
+        return pages_refresh.write_pages(self._refreshed())
 
     def reindex(self) -> Refreshed:
         """Rebuild the index from the notes; vectors of unchanged text are kept."""
@@ -80,8 +75,7 @@ class Upkeep:
 
     def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> EncodeReport:
         """Compute missing vectors; `progress` gets the number of passages with a vector, and of all."""
-        self._refresh()
-        return encode.encode_all(self._ws, progress)
+        return model.encode_all(self._refreshed(), progress)
 
     def doctor(self) -> list[Diagnosis]:
         """Check everything memem needs."""
@@ -93,8 +87,7 @@ class Upkeep:
 
     def check(self) -> list[Finding]:
         """List problems in the vault."""
-        self._refresh()
-        return status.check(self._ws)
+        return status.check(self._refreshed())
 
     def close(self) -> None:
         self._ws.close()
@@ -102,11 +95,31 @@ class Upkeep:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _refresh(self) -> None:
-        """Scan the vault for changes made outside memem, if that is due."""
+    def _refreshed(self) -> Workspace:
+        """Return the workspace after a scan of the vault for changes made outside memem, if one is due."""
         refresh.refresh_if_due(self._ws)
+        return self._ws
+
+
+def check_texts(**values: str) -> None:
+    """Raise InputError for the first value that is not text."""
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise InputError(f"The {name} must be text, not {type(value).__name__}.")
+
+
+def check_optional(**values: str | None) -> None:
+    check_texts(**{name: value for name, value in values.items() if value is not None})
+
+
+def read_texts(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values as a tuple. Raises InputError unless they are several texts."""
+    if isinstance(values, str):
+        raise InputError(f"Pass a list of strings, not the single string {values[:40]!r}.")
+    texts = tuple(values)
+    for text in texts:
+        check_texts(item=text)
+    return texts

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never
 
 from memem import __version__
 from memem.core import files
+from memem.core.data_files import load_table
 from memem.core.errors import IndexDamaged, MememError
 from memem.doors.cli import output
-from memem.doors.cli.parser import TABLE, VERBS, Parser, listing
 from memem.workspace import open_workspace
 
 if TYPE_CHECKING:
     from memem.doors.cli.command import Command
 
+TABLE = load_table(__file__, "commands.toml")
+VERBS: dict[str, tuple[str, str]] = {verb: row for verbs in TABLE["groups"].values() for verb, row in verbs.items()}
 OtherDoors = Mapping[str, Callable[[argparse.Namespace], int]]
 
 
 def commands_of(verb: str) -> dict[str, Command]:
-    """Import the module of a verb, and return its commands."""
     module = import_module(f"memem.doors.cli.{VERBS[verb][0]}")
     return {name: command for name, command in module.COMMANDS.items() if name.split()[0] == verb}
 
@@ -37,7 +40,7 @@ def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) 
     # Bytes that are not valid in the user's encoding arrive as surrogates, which can be neither stored nor shown.
     arguments = [argument.encode("utf-8", "replace").decode() for argument in arguments]
     try:
-        code = _dispatch(_current_spelling(arguments), outside or {})
+        code = _dispatch(arguments, outside or {})
         output.flush()
     except SystemExit as leaving:  # argparse has printed its message
         return int(leaving.code or 0)
@@ -51,30 +54,32 @@ def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) 
             raise
         from memem.safety.gate import clean_line
 
-        output.aside(f"memem: {clean_line(_explained(error))}")
+        message = str(error)
+        if isinstance(error, OSError):
+            message = f"cannot use {error.filename or 'the output'}: {files.reason(error)}."
+        elif not isinstance(error, MememError):
+            message = f"unexpected {type(error).__name__}: {error}. Set MEMEM_DEBUG=1 to see the traceback."
+        output.aside(f"memem: {clean_line(message)}")
         output.abandon()
         return 1
     return code
 
 
-def _current_spelling(arguments: list[str]) -> list[str]:
+def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
     for length in (2, 1):
         if replaced := TABLE["aliases"].get(" ".join(arguments[:length])):
-            return [*replaced.split(), *arguments[length:]]
-    return arguments
-
-
-def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
+            arguments = [*replaced.split(), *arguments[length:]]
+            break
     verb, *rest = arguments or ["--help"]
     if verb in ("-h", "--help", "--version"):
         output.say(f"memem {__version__}" if verb == "--version" else _help())
         return 0
     if verb not in VERBS:
         return _refuse(verb, [name for name in VERBS if name not in TABLE["groups"]["hidden"]])
-    if not VERBS[verb][0]:
-        options = Parser(verb).parse_args(rest)
-        return outside[verb](options)
-    return _run(verb, rest)
+    if VERBS[verb][0]:
+        return _run(verb, rest)
+    options = Parser(verb).parse_args(rest)
+    return outside[verb](options)
 
 
 def _run(verb: str, arguments: list[str]) -> int:
@@ -107,21 +112,12 @@ def _refuse(name: str, known: list[str]) -> int:
 
 
 def _help() -> str:
-    text = (
-        "usage: memem COMMAND [OPTIONS]\n\nA memory for Claude Code that you own: Markdown notes in an Obsidian vault\n"
-    )
+    text = "usage: memem COMMAND [OPTIONS]\n\n"
+    text += "A memory for Claude Code that you own: Markdown notes in an Obsidian vault\n"
     for heading, verbs in TABLE["groups"].items():
         if heading != "hidden":
             text += listing(heading, {verb: meaning for verb, (_, meaning) in verbs.items()})
     return (text + listing("Options", TABLE["options"])).rstrip()
-
-
-def _explained(error: Exception) -> str:
-    if isinstance(error, MememError):
-        return str(error)
-    if isinstance(error, OSError):
-        return f"cannot use {error.filename or 'the output'}: {files.reason(error)}."
-    return f"unexpected {type(error).__name__}: {error}. Set MEMEM_DEBUG=1 to see the traceback."
 
 
 def _is_debugging() -> bool:
@@ -129,3 +125,52 @@ def _is_debugging() -> bool:
         return open_workspace(actor="cli").settings.debug
     except Exception:  # noqa: BLE001 - the first error is the one to show
         return False
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and whose help lists the subcommands."""
+
+    def __init__(self, command: str, subcommands: Mapping[str, str] | None = None) -> None:
+        meaning = TABLE["subcommands"].get(command) or VERBS[command][1]
+        super().__init__(prog=f"memem {command}", description=meaning[0].upper() + meaning[1:], allow_abbrev=False)
+        self.subcommands = subcommands or {}
+        _add_arguments(self, TABLE["arguments"].get(command, ()))
+        self.takes_words = any(not action.option_strings for action in self._actions)
+
+    def format_help(self) -> str:
+        return super().format_help() + (listing("commands", self.subcommands) if self.subcommands else "")
+
+    def error(self, message: str) -> Never:
+        output.aside(f"{self.prog}: {message}; `{self.prog} --help` describes the options.")
+        raise SystemExit(2)
+
+
+def _add_arguments(parser: argparse._ActionsContainer, items: Sequence[Any]) -> None:
+    for item in items:
+        settings = dict(TABLE["shared"][item] if isinstance(item, str) else item)
+        if "one_of" in settings:
+            group = parser.add_mutually_exclusive_group(required=settings.get("required", False))
+            _add_arguments(group, settings["one_of"])
+            continue
+        if "flag" in settings:
+            settings |= {"name": settings.pop("flag"), "action": "store_true"}
+        if "type" in settings:
+            settings["type"] = {"int": int, "path": Path, "list": _split}[settings["type"]]
+        names = settings.pop("name").split()
+        parser.add_argument(*names, **{"help": argparse.SUPPRESS, **settings})
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
+def listing(heading: str, meanings: Mapping[str, str]) -> str:
+    import shutil  # costs the other commands milliseconds
+
+    columns = max(40, shutil.get_terminal_size().columns - 2)
+    indent = max(14, *map(len, meanings)) + 4
+    text = f"\n{heading}:\n"
+    for name, meaning in meanings.items():
+        first = f"  {name}".ljust(indent)
+        text += textwrap.fill(meaning, columns, initial_indent=first, subsequent_indent=" " * indent) + "\n"
+    return text

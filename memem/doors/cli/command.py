@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memem.core.errors import InputError
 from memem.doors.cli import output
 from memem.pages.catch_up import catching_up
-from memem.search import find, prescan
+from memem.search import find
 from memem.search import refresh as search_refresh
 from memem.workspace import Workspace, open_workspace
 
@@ -26,8 +26,12 @@ class Command(NamedTuple):
         if not self.opens:
             return self.run(options)
         with workspace() as ws:
-            if self.scan:
-                _scan(ws, getattr(options, "query", ""))
+            if self.scan and getattr(options, "query", "").strip() and ws.settings.encoder != "none":
+                refresh = search_refresh.refresher(ws)
+                ws.encode_query(find.truncate_query(options.query))  # computed while the vault is read
+                refresh()
+            elif self.scan:
+                search_refresh.refresh(ws)
             return self.run(ws, options)
 
 
@@ -36,16 +40,6 @@ def workspace() -> Iterator[Workspace]:
     """Open the home from the settings; update its pages at the end."""
     with closing(open_workspace(actor="cli")) as ws, catching_up(ws):
         yield ws
-
-
-def _scan(ws: Workspace, query: str) -> None:
-    """Read what changed in the vault; meanwhile compute the vector of the query."""
-    if query.strip() and ws.settings.encoder != "none":
-        refresh = prescan.refresher(ws)
-        find.start_query_vector(ws, query)
-        refresh()
-    else:
-        search_refresh.refresh(ws)
 
 
 def current_folder() -> Path:

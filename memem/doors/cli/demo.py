@@ -38,7 +38,7 @@ def demo(options: argparse.Namespace) -> int:
 def _show(ws: Workspace) -> None:
     question, paraphrase = _DEMO["searches"]
     relevant, irrelevant, later = _DEMO["prompts"]
-    output.heading("1. Save a dozen memories of two projects as Markdown notes")
+    output.heading("1. Save a dozen memories from two projects as Markdown notes")
     for memory in example_memories():
         output.written(save.save(ws, **memory))
     refresh.refresh(ws)
@@ -55,7 +55,9 @@ def _show(ws: Workspace) -> None:
         _show_slice(ws, prompt)
     output.heading("6. Learn from a Claude Code session, here with rules instead of a model")
     ws.settings = replace(ws.settings, extractor="rules")
-    for applied in schedule.mine_file(ws, example_session()).applied:
+    package = Path(memem.__file__).parent  # the examples are inside it when installed, next to it in a clone
+    examples = next(path for path in (package / "examples", package.parent / "examples") if path.is_dir())
+    for applied in schedule.mine_file(ws, examples / "session.jsonl").applied:
         output.say(f"{applied.outcome} {applied.id[:ID8]}  {applied.title}")
     output.heading(f'7. What Claude sees in a later session for "{later}"')
     _show_slice(ws, later)
@@ -73,15 +75,7 @@ def _show_slice(ws: Workspace, prompt: str) -> None:
     output.say(result.text.rstrip("\n") or f"(nothing: {result.reason})")
 
 
-def example_session() -> Path:
-    """Return the example transcript: next to the package in a clone, inside it when installed."""
-    package = Path(memem.__file__).parent
-    folder = next(path for path in (package / "examples", package.parent / "examples") if path.is_dir())
-    return folder / "session.jsonl"
-
-
 def example_memories() -> list[dict[str, Any]]:
-    """Return the arguments of `save` for each example memory."""
     return [{name: tuple(v) if isinstance(v, list) else v for name, v in item.items()} for item in _DEMO["memory"]]
 
 

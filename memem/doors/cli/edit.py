@@ -4,7 +4,6 @@ import argparse
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,21 +21,17 @@ MAX_STDIN_BYTES = 10_000_000
 
 
 def save(ws: Workspace, options: argparse.Namespace) -> int:
-    if options.text == "-":
-        options.text = _read_stdin()  # only once, even if a damaged index makes the command run again
+    if options.text == "-":  # read only once, even if a damaged index makes the command run again
+        data = sys.stdin.buffer.read(MAX_STDIN_BYTES) if sys.stdin is not None else b""
+        try:
+            options.text = data.decode()
+        except UnicodeDecodeError as problem:
+            raise InputError(f"Standard input is not UTF-8 text (byte {problem.start}); nothing was saved.") from None
     names = ("title", "kind", "tags", "layer", "importance", "keys", "paths", "why", "anyway")
     properties = {name: getattr(options, name) for name in names}
     project = options.project or ws.project_of(current_folder()).name
     result = notes_save.save(ws, options.text, project=project, folder=current_folder(), **properties)
     return output.emit(result, options, output.written)
-
-
-def _read_stdin() -> str:
-    data = sys.stdin.buffer.read(MAX_STDIN_BYTES) if sys.stdin is not None else b""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as problem:
-        raise InputError(f"Standard input is not UTF-8 text (byte {problem.start}); nothing was saved.") from None
 
 
 def edit(ws: Workspace, options: argparse.Namespace) -> int:
@@ -50,11 +45,13 @@ def edit(ws: Workspace, options: argparse.Namespace) -> int:
 
 def _open(editor: str, path: Path) -> None:
     if not editor:
-        raise InputError(f"Pass options to change (see --help), or set EDITOR to open {path}.")
+        raise InputError(f"Pass at least one option (see --help), or set EDITOR to open {path}.")
     try:
         subprocess.run([*shlex.split(editor), str(path)], check=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as problem:
-        raise InputError(f"The editor {editor!r} failed: {problem}. The note is {path}.") from None
+        raise InputError(
+            f"The editor {editor!r} failed: {problem}. Set EDITOR to another editor, or open the note directly: {path}."
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,13 @@ def forget(ws: Workspace, options: argparse.Namespace) -> int:
     if options.vanished:
         missing = notes_forget.forget_vanished(ws, why=options.why)
         vanished = [ForgetResult("forgotten", note.id, path=note.path, time=note.time) for note in missing]
-        return output.emit(vanished, options, _show_vanished)
+        if options.json:
+            return output.as_json(vanished)
+        for note in vanished:
+            output.say(f"forgotten {note.id[:8]}  {note.path}")
+        reverted = "`memem undo` reverts this, but cannot restore files that memem has no copy of."
+        output.aside(reverted if vanished else "No note is missing.")
+        return 0
     if not options.purge:
         written = notes_forget.forget(ws, options.id, why=options.why)
         result = ForgetResult(written.outcome, written.memory.id, written.memory.title, written.path)
@@ -89,22 +92,12 @@ def forget(ws: Workspace, options: argparse.Namespace) -> int:
             return 1
     purged = purge.purge(ws, options.id)
     result = ForgetResult("purged", purged.id, purged.title, removed=purged.removed, elsewhere=purged.elsewhere)
-    return output.emit([result], options, _show_purged)
-
-
-def _show_vanished(missing: Sequence[ForgetResult]) -> None:
-    for note in missing:
-        output.say(f"forgotten {note.id[:8]}  {note.path}")
-    if missing:
-        output.aside("`memem undo` reverts this, but cannot restore files that memem has no copy of.")
-    else:
-        output.aside("No note is missing.")
-
-
-def _show_purged(results: Sequence[ForgetResult]) -> None:
-    output.say(f"purged {results[0].id[:8]} from {', '.join(results[0].removed)}")
-    for place in results[0].elsewhere:
+    if options.json:
+        return output.as_json([result])
+    output.say(f"purged {purged.id[:8]} from {', '.join(purged.removed)}")
+    for place in purged.elsewhere:
         output.aside(f"Not removed: {place}")
+    return 0
 
 
 COMMANDS = {"save": Command(save), "edit": Command(edit, scan=True), "forget": Command(forget, scan=True)}

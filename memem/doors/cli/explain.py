@@ -1,4 +1,4 @@
-"""Commands that explain what Claude sees: slice and why."""
+"""Commands that explain: slice and why (what Claude sees), timeline and transcript (what came before)."""
 
 import argparse
 
@@ -6,11 +6,18 @@ from memem.doors.cli import output
 from memem.doors.cli.command import Command, current_folder
 from memem.inject import provenance, receipts
 from memem.inject import slice as inject_slice
-from memem.inject.provenance import Provenance
 from memem.search import refresh
 from memem.workspace import Workspace
 
 MAX_TURN_CHARACTERS = 600
+_TIMELINE = {
+    "predecessors": "Replaced",
+    "successors": "Replaced by",
+    "related": "Related",
+    "contradicts": "Contradicts",
+    "earlier": "Changed before it",
+    "later": "Changed after it",
+}
 
 
 def slice_prompt(ws: Workspace, options: argparse.Namespace) -> int:
@@ -18,8 +25,8 @@ def slice_prompt(ws: Workspace, options: argparse.Namespace) -> int:
     result = inject_slice.build_slice(ws, options.query, cwd=options.cwd or current_folder(), **chosen)
     output.degraded(result.degraded)
     if options.json:
-        output.as_json(result)
-    elif result.text:
+        return output.as_json(result)
+    if result.text:
         output.say(result.text.rstrip("\n"))
     else:
         output.aside(f"(nothing shown: {result.reason})")
@@ -33,29 +40,64 @@ def why(ws: Workspace, options: argparse.Namespace) -> int:
         return output.emit(result, options, lambda _: output.say("\n".join(decision.words)))
     refresh.refresh(ws)
     proof = provenance.find_provenance(ws, options.id)
-    return output.emit({"decision": None, "memory": proof}, options, lambda _: _show_why(proof))
-
-
-def _show_why(why: Provenance) -> None:
-    output.whole(why.entry)
+    if options.json:
+        return output.as_json({"decision": None, "memory": proof})
+    output.whole(proof.entry)
     output.say()
-    output.say(why.note or f"From {why.transcript}:")
-    for place, turn in enumerate(() if why.note else why.turns):
-        output.say(f"{'>>' if place == why.place else '  '} {turn.role}, {output.minute(turn.time)}")
+    output.say(proof.note or f"From {proof.transcript}:")
+    for place, turn in enumerate(() if proof.note else proof.turns):
+        output.say(f"{'>>' if place == proof.place else '  '} {turn.role}, {output.minute(turn.time)}")
         more = " […]" if len(turn.text) > MAX_TURN_CHARACTERS else ""
         output.quoted(turn.text[:MAX_TURN_CHARACTERS] + more, "     ")
-    if not why.injections:
-        return
+    if not proof.injections:
+        return 0
     output.heading("Shown")
     rows = []
-    for shown in why.injections:
-        likelihood = "" if shown.confidence is None else f"{round(shown.confidence * 100)} %"
+    for shown in proof.injections:
+        likelihood = "" if shown.confidence is None else f"{round(shown.confidence * 100)}%"
         rows.append([output.minute(shown.time), shown.event, shown.project, shown.session, likelihood, shown.used])
     headings = ["when", "event", "project", "session", "likelihood", "used"]
     output.table(headings, rows, optional=("session", "project", "event"))
-    if why.usefulness.shown:
-        judged, used = output.count(why.usefulness.shown, "time"), output.count(why.usefulness.used, "time")
-        output.say(f"Judged {judged}, used {used}; its rank is multiplied by {why.usefulness.multiplier:.2f}.")
+    if proof.usefulness.shown:
+        counts = f"Times shown and checked for use: {proof.usefulness.shown}; times used: {proof.usefulness.used}."
+        output.say(f"{counts} Its score is multiplied by {proof.usefulness.multiplier:.2f}.")
+    return 0
 
 
-COMMANDS = {"slice": Command(slice_prompt, scan=True), "why": Command(why)}
+def show_timeline(ws: Workspace, options: argparse.Namespace) -> int:
+    from memem.search.graph.read import timeline
+
+    result = timeline(ws, options.id)
+    if options.json:
+        return output.as_json(result)
+    output.whole(result.entry)
+    for part, heading in _TIMELINE.items():
+        if entries := getattr(result, part):
+            output.heading(heading)
+            output.entries(entries, with_period=True)
+    return 0
+
+
+def search_transcripts(ws: Workspace, options: argparse.Namespace) -> int:
+    from memem.search.transcripts import sessions
+
+    matches = sessions.search(ws, options.query, limit=options.limit, project=options.project)
+    if options.json:
+        return output.as_json(matches)
+    if not matches:
+        output.aside("No matches in sessions since mining was switched on.")
+    for match in matches:
+        output.heading(f"{match.project} · session {match.session} · {match.transcript or 'file deleted'}")
+        for mark, turn in (("  ", match.before), (">>", match), ("  ", match.after)):
+            if turn:
+                output.say(f"{mark} {turn.role}, {output.minute(turn.time)}")
+                output.quoted(turn.text, "     ")
+    return 0
+
+
+COMMANDS = {
+    "slice": Command(slice_prompt, scan=True),
+    "why": Command(why),
+    "timeline": Command(show_timeline, scan=True),
+    "transcript": Command(search_transcripts),
+}

@@ -1,10 +1,8 @@
 """Commands that find and show memories: search, get, list."""
 
 import argparse
-from collections.abc import Sequence
 from functools import partial
 
-from memem.core.memory import Entry
 from memem.doors.cli import output
 from memem.doors.cli.command import Command, current_folder
 from memem.search import find
@@ -19,19 +17,19 @@ def search(ws: Workspace, options: argparse.Namespace) -> int:
 
 
 def get(ws: Workspace, options: argparse.Namespace) -> int:
-    return output.emit([find.get(ws, identity) for identity in options.ids], options, _show_whole)
-
-
-def _show_whole(entries: Sequence[Entry]) -> None:
+    entries = [find.get(ws, identity) for identity in options.ids]
+    if options.json:
+        return output.as_json(entries)
     for number, entry in enumerate(entries):
         if number:
             output.say()
         output.whole(entry)
+    return 0
 
 
 def list_memories(ws: Workspace, options: argparse.Namespace) -> int:
     entries = find.list_memories(ws, project=options.project, kind=options.kind, limit=options.limit)
-    return output.emit(entries, options, partial(output.entries, empty="No memories here yet."))
+    return output.emit(entries, options, partial(output.entries, empty="No memories to list."))
 
 
 COMMANDS = {

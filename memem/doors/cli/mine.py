@@ -4,28 +4,26 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from memem.core import processes
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.command import Command, is_confirmed
-from memem.mine import drain, plan, schedule
+from memem.mine import drain, schedule
 from memem.mine import history as mine_history
 from memem.mine.ask import SAVED, Mined
-from memem.mine.plan import Plan
+from memem.mine.history import Plan
 from memem.mine.status import mining_state
 from memem.pages.catch_up import catching_up
 from memem.state import consent
 from memem.workspace import Workspace
 
-_MINING = "Mining (Ctrl-C to continue later)"
+_MINING = "Mining (Ctrl-C to stop; you can continue later)"
 _OFF = "Mining is off. `memem mine on` switches it on for new sessions."
-_ALL_MINED = "All sessions are mined."
-_NEXT_STEPS = {
-    "missing": "Nothing was mined.",
-    "spent": "Nothing is lost: run the same command tomorrow to continue.",
-}
+_ALL_MINED = "All sessions have been mined."
+_NEXT_STEPS = {"missing": "Nothing was mined.", "spent": "Run the same command tomorrow to continue."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +39,26 @@ def mine(ws: Workspace, options: argparse.Namespace) -> int:
     if options.background or options.sweep:
         return _mine_unattended(ws, options)
     ws.notice = output.aside
-    if options.dry_run:
-        planned = _plan(ws, options)
-        return output.emit(MineResult(planned), options, lambda _: output.say(_described(ws, planned)))
-    if options.history:
-        return _mine_history(ws, options)
-    if options.detach:
+    if options.detach and not options.history:
         if not options.session:
             raise InputError("--detach needs --session FILE or --history.")
         if not schedule.start_miner(ws, _existing(options.session), flush=options.flush):
             raise InputError("Mining in the background is off. `memem mine on` switches it on.")
         return _show(MineResult(detached=True), options)
+    since = consent.opted_in(ws) if options.all else None
+    if options.all and since is None:
+        raise InputError(_OFF)
+    if options.dry_run:
+        planned = _plan(ws, options, since)
+        return output.emit(MineResult(planned), options, lambda _: output.say(_described(ws, planned)))
+    if options.history:
+        return _mine_history(ws, options)
     if options.all:
-        since, nothing = _opted_in(ws), _ALL_MINED
+        nothing = _ALL_MINED
         with output.progress(_MINING, quiet=options.json) as progress:
             done = schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, _with_pages(ws, progress))
     elif options.retry:
-        done, nothing = schedule.retry(ws), "There are no dead letters."
+        done, nothing = schedule.retry(ws), "There is nothing to retry."
     else:
         done, nothing = [schedule.mine_file(ws, options.session)], "There is nothing new to mine."
     return _show(MineResult(mined=tuple(done)), options, nothing=nothing)
@@ -111,25 +112,17 @@ def _existing(session: Path) -> Path:
     return session
 
 
-def _opted_in(ws: Workspace) -> datetime:
-    since = consent.opted_in(ws)
-    if since is None:
-        raise InputError(_OFF)
-    return since
-
-
-def _plan(ws: Workspace, options: argparse.Namespace) -> Plan:
+def _plan(ws: Workspace, options: argparse.Namespace, since: datetime | None) -> Plan:
     if options.retry:
-        return plan.plan_retry(ws)
-    since = _opted_in(ws) if options.all else None
+        return mine_history.plan_retry(ws)
     paths = [_existing(options.session)] if options.session else schedule.unmined_sessions(ws, since)
     with output.progress("Counting", quiet=options.json) as progress:
-        return plan.plan(ws, paths, since, progress, is_one=bool(options.session))
+        return mine_history.plan(ws, paths, since, progress, is_one=bool(options.session))
 
 
 def _described(ws: Workspace, planned: Plan) -> str:
     """Describe a plan: first sessions, calls and dollars, which people decide by."""
-    cost = "by rules, no calls"
+    cost = "using rules, no model calls"
     if planned.calls:
         price = "price unknown" if planned.dollars is None else f"about ${planned.dollars:.2f}"
         calls = f"about {output.count(planned.calls, 'call')} to {ws.settings.model.capitalize()}"
@@ -148,55 +141,47 @@ def _show(result: MineResult, options: argparse.Namespace, *, nothing: str = "")
     skipped = dict.fromkeys(mined.detail for mined in result.mined if mined.outcome in ("own", "refused"))
     shown = [mined for mined in result.mined if mined.chunks]
     for mined in shown:
-        _show_one(mined)
+        saved = output.count(mined.count(*SAVED), "memory")
+        output.say(f"{mined.session}: {output.count(mined.turns, 'turn')}, {saved} saved")
+        for applied in mined.applied:
+            if applied.outcome in SAVED:
+                output.say(
+                    f"  {output.OUTCOMES.get(applied.outcome, applied.outcome)} {applied.id[:8]}  {applied.title}"
+                )
+            elif applied.outcome == "proposed":
+                output.say(f"  proposed {applied.id[:8]}  {applied.title}; see {output.advice('`memem review`')}")
+            elif applied.outcome == "refused":
+                output.say(f"  refused  {applied.title}: {applied.reason}")
+        if mined.buried:
+            retry = output.advice("`memem mine --retry` tries again")
+            output.say(f"  {output.count(mined.buried, 'part')} failed too many times; {retry}")
     for detail in skipped:
         output.say(detail)
     if nothing and not (shown or skipped or failed):
         output.say(nothing)
     if failed:
         last = failed[-1]
-        retry = "`memem mine --retry` tries again." if last.buried else "run the command again."
-        next_step = _NEXT_STEPS.get(last.outcome, f"Nothing is lost: {retry}")
+        retry = "`memem mine --retry` tries again." if last.buried else "Run the command again."
+        next_step = _NEXT_STEPS.get(last.outcome, retry)
+        if last.outcome != "missing" and "Nothing is lost." not in last.detail:
+            next_step = f"Nothing is lost. {next_step}"
         raise MememError(f"Session {last.session}: {last.detail} {next_step}")
     return 0
 
 
-def _show_one(mined: Mined) -> None:
-    saved = output.count(mined.count(*SAVED), "memory")
-    output.say(f"{mined.session}: {output.count(mined.turns, 'turn')}, {saved} saved")
-    for applied in mined.applied:
-        if applied.outcome in SAVED:
-            output.say(f"  {applied.outcome} {applied.id[:8]}  {applied.title}")
-        elif applied.outcome == "proposed":
-            output.say(f"  proposed {applied.id[:8]}  {applied.title}; see {output.advice('`memem review`')}")
-        elif applied.outcome == "refused":
-            output.say(f"  refused  {applied.title}: {applied.reason}")
-    if mined.buried:
-        retry = output.advice("`memem mine --retry` tries again")
-        output.say(f"  {output.count(mined.buried, 'part')} failed too often; {retry}")
-
-
-def switch_on(ws: Workspace, options: argparse.Namespace) -> int:
-    consent.opt_in(ws)
-    return show_state(ws, options)
-
-
-def switch_off(ws: Workspace, options: argparse.Namespace) -> int:
-    consent.opt_out(ws)
-    return show_state(ws, options)
-
-
-def show_state(ws: Workspace, options: argparse.Namespace) -> int:
+def show_state(
+    ws: Workspace, options: argparse.Namespace, switch: Callable[[Workspace], object] = lambda _: None
+) -> int:
+    switch(ws)
     since = consent.opted_in(ws)
-    message = _OFF
-    if since:
-        message = f"Mining is on for sessions since {since:%Y-%m-%d %H:%M}; `memem mine --all` mines the rest now."
-    return output.emit(mining_state(ws), options, lambda _: output.say(output.advice(message)))
+    on = "Mining is on for sessions since {:%Y-%m-%d %H:%M}; `memem mine --all` mines pending sessions now."
+    message = output.advice(on.format(since) if since else _OFF)
+    return output.emit(mining_state(ws), options, lambda _: output.say(message))
 
 
 COMMANDS = {
     "mine": Command(mine),
-    "mine on": Command(switch_on),
-    "mine off": Command(switch_off),
+    "mine on": Command(partial(show_state, switch=consent.opt_in)),
+    "mine off": Command(partial(show_state, switch=consent.opt_out)),
     "mine status": Command(show_state),
 }

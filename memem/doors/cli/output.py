@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Control characters and direction marks, which may occur in file names, for example.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_OUTCOMES = {
+OUTCOMES = {
     "exists": "already known",
     "created": "saved",
     "updated": "added to",
@@ -29,6 +29,7 @@ _OUTCOMES = {
 MIN_LAST_COLUMN, COLUMN_GAP = 24, 3
 
 Result = TypeVar("Result")
+Cells = Sequence[str]
 
 
 def say(text: str = "") -> None:
@@ -73,9 +74,9 @@ def title(text: str) -> str:
     """Return a note's title; inside Claude Code, leave out one that reads like an instruction to the model."""
     if not reach().in_claude_code:
         return text
-    from memem.inject.answers import title as readable
+    from memem.safety.gate import recorded_line
 
-    return readable(text)
+    return recorded_line(text) or "(a title that reads like an instruction)"
 
 
 def count(number: int, noun: str) -> str:
@@ -107,20 +108,20 @@ def abandon() -> None:
 def emit(result: Result, options: argparse.Namespace, show: Callable[[Result], object]) -> int:
     """Print a verb's result as JSON or in words, and return exit code 0."""
     if options.json:
-        as_json(result)
-    else:
-        show(result)
+        return as_json(result)
+    show(result)
     return 0
 
 
-def as_json(value: Any) -> None:
+def as_json(value: Any) -> int:
+    """Print a result as JSON, and return exit code 0."""
     text = json_format.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2)
     if sys.stdout is not None:
         print(_CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text))
+    return 0
 
 
 def on_terminal() -> bool:
-    """Whether standard output is a terminal that can show tables."""
     return sys.stdout is not None and sys.stdout.isatty() and _shows_unicode()
 
 
@@ -128,8 +129,12 @@ def _shows_unicode() -> bool:
     return sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, optional: Sequence[str] = ()) -> None:
+def table(headings: Cells, rows: Sequence[Cells], *, optional: Cells = (), empty: str = "") -> None:
     """Print a table on a terminal, without `optional` columns if it is narrow, or rows separated by tabs in a pipe."""
+    if not rows:
+        if empty:
+            aside(empty)
+        return
     if not on_terminal():
         for row in rows:
             say("\t".join(" ".join(cell.split()) for cell in row))
@@ -185,9 +190,6 @@ def degraded(why: str) -> None:
 
 def entries(found: Sequence[Entry], *, with_period: bool = False, empty: str = "No matches.") -> None:
     """Print memories as a list, with scores if they have any; `with_period` shows when each was valid."""
-    if not found:
-        aside(empty)
-        return
     scored = any(isinstance(entry, Hit) for entry in found)
     headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "valid" if with_period else "updated"]
     rows = []
@@ -199,16 +201,14 @@ def entries(found: Sequence[Entry], *, with_period: bool = False, empty: str = "
         when = dates.describe_period(memory) if with_period else memory.updated[:10]
         rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
     dropped_first = [name for name in ("by", "kind", "updated", "score", "project") if name in headings]
-    table([*headings, "title"], rows, optional=dropped_first)
+    table([*headings, "title"], rows, optional=dropped_first, empty=empty)
 
 
 def quoted(text: str, margin: str) -> None:
-    """Print every line of a text behind a margin."""
     say(textwrap.indent(text, margin, lambda _: True))
 
 
 def whole(entry: Entry) -> None:
-    """Print one memory with its properties, statement and evidence."""
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
@@ -222,11 +222,11 @@ def whole(entry: Entry) -> None:
 def written(result: "Written") -> None:
     """Print the outcome of a write, and what was removed from its text."""
     memory = result.memory
-    say(f"{_OUTCOMES.get(result.outcome, result.outcome)} {memory.id8}  {memory.project}  {memory.title}")
+    say(f"{OUTCOMES.get(result.outcome, result.outcome)} {memory.id8}  {memory.project}  {memory.title}")
     if result.outcome == "created" and memory.contradicts:
         aside(f"It contradicts {', '.join(memory.contradicts)}; `memem conflicts` shows both and how to resolve it.")
     if result.doubt:
-        aside(f"It {result.doubt} and stays hidden until you accept it: `memem review accept {memory.id8}`.")
+        aside(f"It {result.doubt}. It stays hidden until you accept it with `memem review accept {memory.id8}`.")
     if result.redacted:
         aside(f"Removed before saving: {', '.join(result.redacted)}.")
     if result.neutralised:

@@ -55,8 +55,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An outcome and its answer."""
-
     outcome: str
     body: bytes = b""
 
@@ -106,7 +104,6 @@ def send(connection: socket.socket, data: bytes, deadline: float) -> None:
 
 
 def is_gone(connection: socket.socket) -> bool:
-    """Whether the client has closed its connection."""
     try:
         connection.setblocking(False)
         return connection.recv(1, socket.MSG_PEEK) == b""
@@ -202,7 +199,6 @@ def make_folder_of(address: Path) -> None:
 
 
 def is_our_socket(address: Path) -> bool:
-    """Whether this path is a socket of the same user."""
     try:
         status = address.lstat()
     except OSError:

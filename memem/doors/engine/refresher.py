@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from memem.core.dates import Ticks
+from memem.doors.engine.election import Log
 from memem.inject import statusline
 from memem.search import meaning, refresh
 from memem.workspace import Workspace
@@ -18,9 +19,7 @@ STOP_SECONDS = 1.0
 class Refresher:
     """Starts with the first `touch`: a server that does not lead never scans the vault."""
 
-    def __init__(
-        self, open: Callable[[], Workspace], *, log: Callable[[str], object], ticks: Ticks = time.monotonic
-    ) -> None:
+    def __init__(self, open: Callable[[], Workspace], *, log: Log, ticks: Ticks = time.monotonic) -> None:
         self._open, self._log, self._ticks = open, log, ticks
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
@@ -52,7 +51,12 @@ class Refresher:
             began = self._ticks()
             try:
                 ws = ws or self._open()
-                self._look(ws)
+                scan = refresh.refresh(ws)
+                if scan.changed * 10 <= scan.files:
+                    self._cost = self._ticks() - began
+                if scan.changed or scan.gone or statusline.is_outdated(ws):
+                    statusline.update(ws)
+                self._encode(ws)
                 self._reported = ""
             except Exception as error:  # noqa: BLE001 - the vault may come back
                 problem = f"{type(error).__name__}: {error}"
@@ -62,15 +66,6 @@ class Refresher:
             self._rest(began)
         if ws:
             ws.close()
-
-    def _look(self, ws: Workspace) -> None:
-        before = self._ticks()
-        found = refresh.refresh(ws)
-        if found.changed * 10 <= found.files:
-            self._cost = self._ticks() - before
-        if found.changed or found.gone or statusline.is_outdated(ws):
-            statusline.update(ws)
-        self._encode(ws)
 
     def _encode(self, ws: Workspace) -> None:
         """Encode a few new passages; many are left to a background process."""

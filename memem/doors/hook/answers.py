@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,15 +21,12 @@ Envelope = Mapping[str, Any]
 
 
 def answer_here(event: str, envelope: bytes) -> bytes:
-    """Answer in this process."""
     try:
         ws = open_workspace(actor="hook")
     except MememError as problem:
         return _explained(event, problem)
-    try:
+    with closing(ws):
         return answer(ws, event, envelope, look=True)
-    finally:
-        ws.close()
 
 
 def answer(
@@ -43,17 +40,16 @@ def answer(
     if answering is None:
         raise InputError(f"memem does not handle the event {event!r}. Use one of {', '.join(ANSWERS)}.")
     caller = ws.environ if environ is None else environ
-    options = _Options(look, notices.is_interactive(caller), caller.get("CLAUDE_PROJECT_DIR", ""))
+    interactive = notices.is_interactive(caller)
     try:
         given = read(envelope)
-        options = replace(options, interactive=options.interactive and not _is_doctor(given))
-        reply = answering(ws, given, options)
+        interactive = interactive and text_of(given, "session_id") != notices.DOCTOR_SESSION
+        reply = answering(ws, given, _Options(look, interactive, caller.get("CLAUDE_PROJECT_DIR", "")))
     except VaultUnmade:
         return b""  # there are no memories yet
     except MememError as problem:
-        show = partial(notices.at_failure, ws, interactive=options.interactive)
-        return _explained(event, problem, show)
-    return _as_json(reply)
+        return _explained(event, problem, partial(notices.at_failure, ws, interactive=interactive))
+    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") if reply else b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +57,6 @@ class _Options:
     look: bool
     interactive: bool  # a person sees the screen
     folder: str  # where the session was started
-
-
-def _is_doctor(envelope: Envelope) -> bool:
-    return text_of(envelope, "session_id") == notices.DOCTOR_SESSION
 
 
 def read(envelope: bytes) -> Envelope:
@@ -89,7 +81,7 @@ def _session_start(ws: Workspace, envelope: Envelope, options: _Options) -> dict
 
     cwd, session, source = _cwd(ws, envelope), text_of(envelope, "session_id"), text_of(envelope, "source")
     text = brief(ws, cwd=cwd, session=session, source=source)
-    if _is_doctor(envelope):
+    if session == notices.DOCTOR_SESSION:
         return _context("SessionStart", text)
     message = notices.at_session_start(
         ws,
@@ -98,7 +90,7 @@ def _session_start(ws: Workspace, envelope: Envelope, options: _Options) -> dict
         sign_of_life=lambda: banner(ws, cwd=cwd) if source != "compact" else "",
         interactive=options.interactive,
     )
-    return _context("SessionStart", text) | _message(message)
+    return _context("SessionStart", text, message)
 
 
 def _prompt(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
@@ -113,17 +105,16 @@ def _prompt(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, A
         text, titles = result.text, [hit.title for hit in result.hits]
     project = ws.project_of(request.cwd).name
     message = notices.at_prompt(ws, session=session, project=project, shown=titles, interactive=options.interactive)
-    return _context("UserPromptSubmit", text) | _message(message)
+    return _context("UserPromptSubmit", text, message)
 
 
 def _before_tool(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
-    given = envelope.get("tool_input")
-    if tool := _own_tool(envelope):
-        permission = _permission(ws, envelope, tool, options)
+    if permission := _permission(ws, envelope, options):
         if not permission.decision:
             return {}
         decided = {"permissionDecision": permission.decision, "permissionDecisionReason": permission.reason}
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decided}}
+    given = envelope.get("tool_input")
     file = text_of(given, "file_path") if isinstance(given, dict) else ""
     if not ws.settings.pretool_gating or not file:
         return {}
@@ -134,26 +125,23 @@ def _before_tool(ws: Workspace, envelope: Envelope, options: _Options) -> dict[s
 
 
 def _permission_request(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
-    tool = _own_tool(envelope)
-    if not tool or _permission(ws, envelope, tool, options).decision != "allow":
+    permission = _permission(ws, envelope, options)
+    if permission is None or permission.decision != "allow":
         return {}
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 
 
-def _own_tool(envelope: Envelope) -> str:
-    """The name of the memem tool about to be used; empty for other tools."""
-    name = text_of(envelope, "tool_name")
-    return name.removeprefix(OWN_TOOLS) if name.startswith(OWN_TOOLS) else ""
-
-
-def _permission(ws: Workspace, envelope: Envelope, tool: str, options: _Options) -> "Permission":
-    """Decide by the folder the session was started in, like the server."""
+def _permission(ws: Workspace, envelope: Envelope, options: _Options) -> "Permission | None":
+    """Decide by the folder the session was started in, like the server; None if the tool is not memem's."""
+    tool = text_of(envelope, "tool_name")
+    if not tool.startswith(OWN_TOOLS):
+        return None
     from memem.inject.permissions import decide_permission
 
     given = envelope.get("tool_input")
     arguments = given if isinstance(given, dict) else {}
     folder = Path(options.folder) if options.folder else _cwd(ws, envelope)
-    return decide_permission(ws, tool, arguments, folder=folder, can_ask=options.interactive)
+    return decide_permission(ws, tool.removeprefix(OWN_TOOLS), arguments, folder=folder, can_ask=options.interactive)
 
 
 ANSWERS: dict[str, Callable[[Workspace, Envelope, _Options], dict[str, Any]]] = {
@@ -164,12 +152,9 @@ ANSWERS: dict[str, Callable[[Workspace, Envelope, _Options], dict[str, Any]]] = 
 }
 
 
-def _context(event: str, text: str) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
-
-
-def _message(text: str) -> dict[str, Any]:
-    return {"systemMessage": text} if text else {}
+def _context(event: str, text: str, message: str = "") -> dict[str, Any]:
+    context = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
+    return {**context, **({"systemMessage": message} if message else {})}
 
 
 def _cwd(ws: Workspace, envelope: Envelope) -> Path:
@@ -185,13 +170,9 @@ def _cwd(ws: Workspace, envelope: Envelope) -> Path:
 
 
 def _explained(event: str, problem: MememError, shown: Callable[[str], str] = str) -> bytes:
-    """Show a problem at session start; raise it at other events."""
     if event != "SessionStart":
         raise problem
     from memem.core.surroundings import reachable
 
-    return _as_json(_message(shown(f"memem: {reachable(str(problem), reach())} See /memem-doctor.")))
-
-
-def _as_json(reply: dict[str, Any]) -> bytes:
-    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") if reply else b""
+    message = shown(f"memem: {reachable(str(problem), reach())} See /memem-doctor.")
+    return json.dumps({"systemMessage": message}, ensure_ascii=False).encode("utf-8", "replace") if message else b""

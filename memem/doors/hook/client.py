@@ -23,7 +23,6 @@ LOCK_DESCRIPTOR = 3  # under which a process inherits the lock; as in `state/inb
 NICENESS = 10  # of background work
 MAX_COLD_HOOKS = 2  # hooks doing their own work at once; with more, all would be late
 LONGEST_REPLY = 1_100_000  # bytes, a little more than an engine may send
-OUTCOMES = ("done", "other", "failed")
 OWN_TOOL = b'"mcp__plugin_memem_memem__'  # permission for these is decided whatever the settings
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # never write through a link that somebody put into our folder
 ROOT = __file__.rpartition("/memem/")[0]
@@ -75,7 +74,11 @@ def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
     """Return the engine's outcome (`done`, `failed`, `other`) and answer; `late` or `none` without one."""
     path = address(f"{home()}/run")
     try:
-        if _was_late() or not _is_ours(path):
+        was_late = abs(time() - os.stat(_late_mark()).st_mtime) < LATE_SECONDS
+    except OSError:
+        was_late = False
+    try:
+        if was_late or not _is_ours(path):
             return "none", b""
         return _exchange(path, _request(event, envelope))
     except TimeoutError:
@@ -93,13 +96,6 @@ def _is_ours(path: str) -> bool:
 
 def _late_mark() -> str:
     return f"{home()}/run/engine-late"
-
-
-def _was_late() -> bool:
-    try:
-        return abs(time() - os.stat(_late_mark()).st_mtime) < LATE_SECONDS
-    except OSError:
-        return False
 
 
 def _request(event: str, envelope: bytes) -> bytes:
@@ -134,7 +130,8 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
         line.close()
     head, _, answer = reply.partition(b"\n")
     name, protocol, outcome, length = head.decode("ascii").split(" ")
-    if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)) or outcome not in OUTCOMES:
+    is_ours = (name, int(protocol), int(length)) == ("memem", PROTOCOL, len(answer))
+    if not is_ours or outcome not in ("done", "other", "failed"):
         raise ValueError("not a reply from memem")
     return outcome, answer
 
@@ -162,13 +159,12 @@ def start_later(event: str, envelope: bytes) -> None:
     for each in (home(), os.path.dirname(folder), folder):
         os.makedirs(each, 0o700, exist_ok=True)
     name, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
-    event_file = os.open(
-        new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600
-    )
+    new = f"{folder}/hook-{os.getpid()}.json"
+    event_file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600)
     _write(event_file, envelope)
     os.lseek(event_file, 0, os.SEEK_SET)
     if event in LATER:
-        name = _settings_name()
+        name = settings_digest()
         command.append(f"--inbox={name}")
         os.rename(new, f"{folder}/{name}-{_session(envelope)}-{event}.json")  # replaces an unprocessed one
     else:
@@ -178,7 +174,12 @@ def start_later(event: str, envelope: bytes) -> None:
         return
     try:
         os.setsid()
-        _lower_priority()
+        os.nice(NICENESS)
+        try:  # noqa: SIM105 - contextlib would have to be imported
+            # Linux schedules sessions first, so lower the session's priority too. The file is closed by `execv`.
+            _write(os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % NICENESS)
+        except OSError:
+            pass  # another system
         for target, source in enumerate((event_file, log_file, log_file, lock)):
             os.dup2(source, target)
         os.set_inheritable(LOCK_DESCRIPTOR, True)  # dup2 onto the same number does not do that
@@ -188,13 +189,11 @@ def start_later(event: str, envelope: bytes) -> None:
         os._exit(127)
 
 
-def _lower_priority() -> None:
-    """Also lower the session's priority, since Linux schedules sessions first."""
-    os.nice(NICENESS)
-    try:
-        _write(os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % NICENESS)  # closed by `execv`
-    except OSError:
-        return  # another system
+def settings_digest() -> str:
+    from zlib import crc32
+
+    pairs = sorted(pair for pair in map("=".join, os.environ.items()) if pair.startswith(_SETTINGS_VARIABLES))
+    return f"{crc32(os.fsencode(chr(0).join([ROOT, *pairs]))):08x}"
 
 
 def _lock(path: str, *, wait: bool = False) -> int | None:
@@ -210,14 +209,6 @@ def _lock(path: str, *, wait: bool = False) -> int | None:
     except OSError:
         pass
     return lock
-
-
-def _settings_name() -> str:
-    """A digest of the variables that settings depend on."""
-    from zlib import crc32
-
-    pairs = sorted(pair for pair in map("=".join, os.environ.items()) if pair.startswith(_SETTINGS_VARIABLES))
-    return f"{crc32(os.fsencode(chr(0).join([ROOT, *pairs]))):08x}"
 
 
 def _session(envelope: bytes) -> str:
@@ -271,7 +262,6 @@ def log(event: str, message: str) -> None:
 
 
 def _open_log() -> int:
-    """Open the log, emptied if it has grown too long."""
     try:
         file = os.open(f"{home()}/hooks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o600)
     except OSError:
@@ -293,7 +283,6 @@ def _wants_gating() -> bool:
 
 
 def _end_in_time(event: str) -> None:
-    """End this process at its deadline, whatever it is doing."""
     import _signal  # type: ignore[import-not-found]  # cheaper to import than signal
 
     seconds = SECONDS.get(event, OTHER_SECONDS)

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from memem.core import files
 from memem.core.errors import InputError, MememError
 from memem.doors.hook import client
 from memem.doors.hook.answers import read, text_of
+from memem.inject.notices import DOCTOR_SESSION
 from memem.pages.catch_up import catching_up
 from memem.state.inbox import LOCK_DESCRIPTOR, Inbox, read_event
 from memem.workspace import Workspace, open_workspace
@@ -25,22 +26,17 @@ def run(options: argparse.Namespace) -> int:
         client.main(["hook", options.event])
         return 0
     try:
-        ws = open_workspace(actor="hook")
-        try:
-            with catching_up(ws):
-                if options.inbox:
-                    process_inbox(ws, options.inbox)
-                else:
-                    work(ws, options.event, sys.stdin.buffer.read())
-        finally:
-            ws.close()
+        with closing(open_workspace(actor="hook")) as ws, catching_up(ws):
+            if options.inbox:
+                process_inbox(ws, options.inbox)
+            else:
+                work(ws, options.event, sys.stdin.buffer.read())
     except Exception as problem:  # noqa: BLE001 - the outermost function of a door
         client.log(options.event, str(problem) if isinstance(problem, MememError) else repr(problem))
     return 0
 
 
 def work(ws: Workspace, event: str, envelope: bytes) -> None:
-    """Do the background work of one event."""
     if event not in WORK:
         raise InputError(f"{event!r} has no background work. Use one of {', '.join(WORK)}.")
     if event == "SessionStart":
@@ -97,7 +93,6 @@ def _process_event(ws: Workspace, event: str, path: Path, since: datetime | None
 def _judge(ws: Workspace, event: str, envelope: bytes) -> None:
     if event not in JUDGED:
         return
-    from memem.inject.notices import DOCTOR_SESSION
     from memem.inject.usefulness import judge
 
     fields = read(envelope)
@@ -109,7 +104,6 @@ def _judge(ws: Workspace, event: str, envelope: bytes) -> None:
 
 def _mark(ws: Workspace, event: str, envelope: bytes, since: datetime | None) -> bool:
     """Mark a session for mining; False if it is not to be mined."""
-    from memem.inject.notices import DOCTOR_SESSION
     from memem.mine import schedule
 
     fields = read(envelope)

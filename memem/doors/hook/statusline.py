@@ -10,12 +10,15 @@ from time import strftime
 HEADER = "memem 1"  # the first line of `projects`, as `inject/statusline.py` writes it
 MAX_FILE_BYTES = 1_000_000
 MAX_TEXT_CHARS = 60  # of a name or title, which `inject/statusline.py` has cut by display width
-SEPARATOR = " · "
 
 
 def main() -> None:
     try:
-        _drain_input()
+        try:  # Claude Code writes the session as JSON, and may get a broken pipe if this is not read
+            while not os.isatty(0) and os.read(0, 65_536):
+                pass
+        except OSError:
+            pass
         line = status_line(home(), session_folder())
     except Exception as problem:  # noqa: BLE001 - the outermost function of a door: a traceback would be on screen
         line = f"memem: no status ({type(problem).__name__}); /memem-doctor"
@@ -40,7 +43,7 @@ def status_line(home: str, folder: str) -> str:
         _history(_read(f"{home}/run/history.json")),
         f"learned: {_printable(learned)}" if learned else "",
     ]
-    return SEPARATOR.join(part for part in parts if part)
+    return " · ".join(part for part in parts if part)
 
 
 def _memories(home: str, project: str, projects: str) -> tuple[str, str]:
@@ -103,7 +106,6 @@ def _printable(text: str) -> str:
 
 
 def _read(path: str) -> str:
-    """The text of a small file; empty when it cannot be read."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
@@ -116,17 +118,7 @@ def _read(path: str) -> str:
         os.close(file)
 
 
-def _drain_input() -> None:
-    """Read the session that Claude Code writes as JSON. Without that it may get a broken pipe."""
-    try:
-        while not os.isatty(0) and os.read(0, 65_536):
-            pass
-    except OSError:
-        return
-
-
 def session_folder() -> str:
-    """The folder that the session was started in."""
     try:
         return os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
     except OSError:

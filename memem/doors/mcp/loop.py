@@ -55,7 +55,7 @@ class Loop:
         self.output = b""
         self.unanswered: "list[Call]" = []
         self.is_initialized = False
-        self._input = LineBuffer()
+        self.input = LineBuffer()
         self._inherited = b""
         self._backend = backend
         self._setting = setting  # of the tools; None: the settings decide, once they are loaded
@@ -77,11 +77,6 @@ class Loop:
         finally:
             self._backend.close()
 
-    @property
-    def received(self) -> bytes:
-        """The beginning of a line that has not ended."""
-        return self._input.rest
-
     def stop(self) -> None:
         """Leave at once, whatever is in flight; safe in a signal handler."""
         self._is_stopped = True
@@ -100,7 +95,6 @@ class Loop:
             self.send(protocol.LIST_CHANGED)
 
     def set_tools(self, setting: str) -> None:
-        """Offer the tools of this setting from now on."""
         self._setting = setting
         for identity in self._waiting_lists:
             self._send_tools(identity, setting)
@@ -113,10 +107,10 @@ class Loop:
         """Answer a call, unless it was cancelled or answered meanwhile."""
         if not call.is_settled:
             self._settle(call)
-            self.send(protocol.result(call.identity, protocol.tool_result(text, is_error)))
+            result = {"content": [{"type": "text", "text": text}], "isError": is_error}
+            self.send(protocol.result(call.identity, result))
 
     def send(self, message: object) -> None:
-        """Queue a message for the client."""
         self.output += protocol.encode(message)
 
     def _wake(self) -> None:
@@ -163,21 +157,16 @@ class Loop:
                 self._leave_at = monotonic() + LEAVE_SECONDS
             self._process_input(data)
         if writable:
-            self._flush()
-
-    def _flush(self) -> None:
-        """Write as much as a pipe takes without blocking once it is reported writable."""
-        try:
-            written = os.write(self.sink, self.output[: select.PIPE_BUF])
-        except OSError:  # the client does not read any more
-            self._is_stopped = True
-            return
-        self.output = self.output[written:]
+            try:  # a writable pipe takes this much without blocking
+                written = os.write(self.sink, self.output[: select.PIPE_BUF])
+                self.output = self.output[written:]
+            except OSError:  # the client does not read any more
+                self._is_stopped = True
 
     def _process_input(self, data: bytes) -> None:
-        for line in self._input.feed(data):
+        for line in self.input.feed(data):
             if line is None:
-                limit = "A message may have at most {} bytes.".format(protocol.MAX_LINE_BYTES)
+                limit = "A message may be at most {} bytes long.".format(protocol.MAX_LINE_BYTES)
                 self.send(protocol.error(None, protocol.INVALID_REQUEST, limit))
             elif line.strip():
                 self._process_line(line)
@@ -224,21 +213,18 @@ class Loop:
             else:
                 self._send_tools(identity, self._setting)
         elif method == "tools/call":
-            self._call(identity, params, message)
+            name, arguments = params.get("name"), params.get("arguments")
+            if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
+                raise Invalid(protocol.INVALID_PARAMS, "A tool call needs a name and an arguments object.", identity)
+            call = Call(identity, name, arguments or {}, protocol.encode(message))
+            self.unanswered.append(call)
+            self._backend.submit(call)
         else:
             raise Invalid(protocol.METHOD_NOT_FOUND, "There is no method {!r}.".format(method[:60]), identity)
 
     def _send_tools(self, identity: object, setting: str) -> None:
         self._listed = setting
         self.send(protocol.result(identity, {"tools": protocol.list_tools(setting)}))
-
-    def _call(self, identity: object, params: "dict[str, Any]", message: object) -> None:
-        name, arguments = params.get("name"), params.get("arguments")
-        if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
-            raise Invalid(protocol.INVALID_PARAMS, "A call needs a name and an object of arguments.", identity)
-        call = Call(identity, name, arguments or {}, protocol.encode(message))
-        self.unanswered.append(call)
-        self._backend.submit(call)
 
     def _cancel(self, identity: object) -> None:
         for call in list(self.unanswered):

@@ -1,59 +1,34 @@
-"""The table of tools, read from `tools.json`, and checks of their arguments; `answers.py` implements them."""
+"""Checks of tool calls against `tools.json`; `answers.py` implements the tools."""
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import InputError
 from memem.core.files import from_json
+from memem.doors.mcp import protocol
 from memem.pages.catch_up import catching_up
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 MAX_ITEMS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool as clients see it."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-    reads: bool
-    derives: bool  # rebuilds something from the notes; safe to do twice
-    full: bool  # offered only with MEMEM_TOOLS=full
-
-
-TOOLS = tuple(
-    Tool(
-        row["name"],
-        row["description"],
-        row["inputSchema"],
-        row["annotations"]["readOnlyHint"],
-        row["derives"],
-        row["full"],
-    )
-    for row in from_json(Path(__file__).with_name("tools.json").read_bytes())
-)
-
-
-def offered(setting: str) -> tuple[Tool, ...]:
-    """The tools of a setting, `default` or `full`."""
-    return tuple(tool for tool in TOOLS if setting == "full" or not tool.full)
+TOOLS: dict[str, dict[str, Any]] = {tool["name"]: tool for tool in protocol.TOOLS}
 
 
 def changes_no_note(name: str) -> bool:
-    """Whether the leader may do the call for another server."""
-    return any(tool.name == name and (tool.reads or tool.derives) for tool in TOOLS)
+    """Whether the leader may do the call for another server: it reads, or derives something and can be done twice."""
+    return name in TOOLS and (TOOLS[name]["annotations"]["readOnlyHint"] or TOOLS[name]["derives"])
 
 
 def call(ws: "Workspace", name: str, arguments: dict[str, Any], *, cwd: Path, session: str = "") -> str:
     """Call a tool. Raises MememError; InputError if the call itself is wrong."""
-    given = checked(_tool(name, ws.settings.tools), arguments)
+    offered = [each for each, tool in TOOLS.items() if ws.settings.tools == "full" or not tool["full"]]
+    if name not in offered:
+        why = f"{name} is offered only with MEMEM_TOOLS=full" if name in TOOLS else f"There is no tool {name[:40]!r}"
+        raise InputError(f"{why}. Available tools: {', '.join(offered)}.")
+    given = checked(name, arguments)
     from memem.doors.mcp import answers
 
     with catching_up(ws):
@@ -61,30 +36,22 @@ def call(ws: "Workspace", name: str, arguments: dict[str, Any], *, cwd: Path, se
     return answer
 
 
-def checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+def checked(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Convert the arguments for the tool, ignoring null and blank ones. Raises InputError."""
-    known: dict[str, dict[str, Any]] = tool.schema["properties"]
+    schema = TOOLS[tool]["inputSchema"]
+    known: dict[str, dict[str, Any]] = schema["properties"]
     unknown = sorted(set(arguments) - set(known))
     if unknown:
-        raise InputError(f"{tool.name} has no argument {unknown[0][:40]!r}. Its arguments: {', '.join(known)}.")
+        raise InputError(f"{tool} has no argument {unknown[0][:40]!r}. Its arguments: {', '.join(known)}.")
     given = {
-        name: _READINGS[known[name]["type"]](f"{name} of {tool.name}", value)
+        name: _READINGS[known[name]["type"]](f"argument {name} of {tool}", value)
         for name, value in arguments.items()
         if value is not None and not (isinstance(value, str) and not value.strip())
     }
-    for name in tool.schema.get("required", ()):
+    for name in schema.get("required", ()):
         if not given.get(name):
-            raise InputError(f"{tool.name} needs {name}: {known[name]['description']}.")
+            raise InputError(f"{tool} needs {name}: {known[name]['description']}.")
     return given
-
-
-def _tool(name: str, setting: str) -> Tool:
-    here = {tool.name: tool for tool in offered(setting)}
-    if name not in here:
-        is_hidden = any(tool.name == name for tool in TOOLS)
-        why = f"{name} is offered only with MEMEM_TOOLS=full" if is_hidden else f"There is no tool {name[:40]!r}"
-        raise InputError(f"{why}. Available tools: {', '.join(here)}.")
-    return here[name]
 
 
 def _as_text(what: str, value: object) -> str:
@@ -113,7 +80,7 @@ def _as_texts(what: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InputError(f"The {what} must be a list of strings, not {_kind(value)}.")
     if len(value) > MAX_ITEMS:
-        raise InputError(f"There are {len(value):,} {what}; give at most {MAX_ITEMS}.")
+        raise InputError(f"The {what} has {len(value):,} items; give at most {MAX_ITEMS}.")
     return tuple(item.strip() for item in value if item.strip())
 
 

@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memem.core.data_files import load_table
+from memem.core.data_files import expand, load_table
 from memem.core.files import from_json
 from memem.safety.credentials import values
-from memem.safety.patterns import expand
 
 _CHECKS = {
     "real": values.is_real,
@@ -43,51 +42,35 @@ Hints = tuple[tuple[str, FormatRule], ...]
 
 
 @cache
-def load_rules(part: str) -> tuple[FormatRule, ...]:
-    """Read the rules for `words`, `phrases` or `blocks`."""
+def load_rules(part: str) -> Hints:
+    """Pair hints with memem's rules for `words`, `phrases` or `blocks`."""
     table = load_table(__file__, "formats.toml")
-    return tuple(_read_rule(row, table["fragments"]) for row in table[part])
+    rules = []
+    for row in table[part]:
+        hints = tuple(row["hints"] if "hints" in row else row["starts"].split())
+        starts = "|".join(map(re.escape, hints))
+        pattern = row.get("pattern") or row.get("item") or rf"(?<![A-Za-z0-9])((?:{starts}){row['body']})"
+        pattern, block = (expand(text, table["fragments"]) for text in (pattern, row.get("block", "")))
+        rules.append(FormatRule(row["kind"], hints, pattern, _CHECKS[row.get("check", "real")], block))
+    return _with_hints(rules)
 
 
-def _read_rule(row: dict[str, Any], fragments: dict[str, str]) -> FormatRule:
-    hints = tuple(row["hints"] if "hints" in row else row["starts"].split())
-    pattern = row.get("pattern") or row.get("item") or rf"(?<![A-Za-z0-9])((?:{_any_of(hints)}){row['body']})"
-    check = _CHECKS[row.get("check", "real")]
-    return FormatRule(row["kind"], hints, expand(pattern, fragments), check, expand(row.get("block", ""), fragments))
+@cache
+def load_gitleaks(part: str) -> Hints:
+    """Pair lower-case hints with gitleaks' rules: for `formats`, or for generated values next to a `named` provider."""
+    rules = []
+    for kind, hints, *patterns, bits in _gitleaks()[part]:
+        if part == "formats":
+            (pattern,) = patterns
+        else:
+            pattern = rf"(?i:{patterns[0]}){_BETWEEN}((?i:{patterns[1]}))(?![\w-])"
+        check = _check(_has_digit if part == "formats" else values.is_generated, bits)
+        rules.append(FormatRule(kind, tuple(hints), pattern, check))
+    return _with_hints(rules)
 
 
-def _any_of(words: Sequence[str]) -> str:
-    return "|".join(map(re.escape, words))
-
-
-def with_hints(rules: Sequence[FormatRule]) -> Hints:
-    """Pair each hint with its rule."""
+def _with_hints(rules: Sequence[FormatRule]) -> Hints:
     return tuple((hint, rule) for rule in rules for hint in rule.hints)
-
-
-@cache
-def gitleaks_formats() -> Hints:
-    """Pair hints in lower case with gitleaks' rules for secrets with a format of their own."""
-    rows = _gitleaks()["formats"]
-    return with_hints(
-        [FormatRule(kind, tuple(hints), pattern, _check(_has_digit, bits)) for kind, hints, pattern, bits in rows]
-    )
-
-
-@cache
-def gitleaks_named() -> Hints:
-    """Pair hints with gitleaks' rules for values next to a provider's name.
-
-    Only values that look generated count: a word may have the length of a token too.
-    """
-    return with_hints(
-        [
-            FormatRule(
-                kind, tuple(hints), rf"(?i:{name}){_BETWEEN}((?i:{value}))(?![\w-])", _check(values.is_generated, bits)
-            )
-            for kind, hints, name, value, bits in _gitleaks()["named"]
-        ]
-    )
 
 
 def _has_digit(value: str) -> bool:

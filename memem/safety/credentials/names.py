@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from memem.core.data_files import load_table
+from memem.core.data_files import Patterns, load_table
 from memem.safety.credentials.values import is_chosen, is_generated, is_random, is_real
-from memem.safety.patterns import Patterns
 
 MAX_BARE_CHARS = 80
 _PATTERNS = Patterns(__file__, "names.toml")
@@ -21,8 +20,6 @@ def _names() -> tuple[tuple[str, ...], re.Pattern[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Assignment:
-    """A value next to a name, and how the two are joined."""
-
     kind: str
     name: str
     before: str
@@ -64,7 +61,9 @@ def _complete_name(text: str, lowered: str, name: re.Match[str]) -> tuple[str, i
         return ("password" if _PATTERNS["short_password"].match(lowered, start) else "", end)
     if kind == "key":
         owner = _PATTERNS["key_of"].search(lowered, max(0, start - 14), start)
-        return (f"{owner[1]} key" if owner else "key" if _is_key(text, lowered, start) else "", end)
+        is_own_word = not lowered[start - 1 : start].isalpha() or text[start].isupper()
+        is_key = is_own_word and not _PATTERNS["open_key"].search(lowered, max(0, start - 14), start)
+        return (f"{owner[1]} key" if owner else "key" if is_key else "", end)
     if kind in ("cred", "auth"):
         ending = _PATTERNS["vague_ending"].match(lowered, end)
         return ("credential", ending.end()) if ending and not lowered[start - 1 : start].isalpha() else ("", end)
@@ -72,11 +71,6 @@ def _complete_name(text: str, lowered: str, name: re.Match[str]) -> tuple[str, i
         other = _PATTERNS["other_token"].search(lowered, max(0, start - 16), start)
         return ("" if other else kind, end)
     return "password", end
-
-
-def _is_key(text: str, lowered: str, start: int) -> bool:
-    is_own_word = not lowered[start - 1 : start].isalpha() or text[start].isupper()
-    return is_own_word and not _PATTERNS["open_key"].search(lowered, max(0, start - 14), start)
 
 
 def _read_assignment(text: str, kind: str, start: int, end: int) -> _Assignment | None:

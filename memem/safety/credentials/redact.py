@@ -1,14 +1,11 @@
-"""Find credentials in text, and replace them in place.
-
-Only the secret itself goes, so that the sentence around it stays useful: `DB_PASSWORD=[redacted: password]`.
-"""
+"""Replace credentials in text with a mark, so that the sentence stays useful: `DB_PASSWORD=[redacted: password]`."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from memem.safety.credentials.formats import FormatRule, Hints, gitleaks_formats, gitleaks_named, load_rules, with_hints
+from memem.safety.credentials.formats import FormatRule, load_gitleaks, load_rules
 from memem.safety.credentials.names import find_named
 from memem.safety.folding import fold
 
@@ -32,8 +29,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     for span in spans:
         pieces += [text[position : span.start], f"[redacted: {span.kind}]"]
         position = span.end
-    pieces.append(text[position:])
-    return "".join(pieces), tuple(dict.fromkeys(span.kind for span in spans))
+    return "".join([*pieces, text[position:]]), tuple(dict.fromkeys(span.kind for span in spans))
 
 
 def marked(text: str) -> tuple[str, ...]:
@@ -42,7 +38,6 @@ def marked(text: str) -> tuple[str, ...]:
 
 
 def without_marks(text: str) -> str:
-    """Remove the marks that redactions left."""
     return _MARK.sub("", text)
 
 
@@ -89,17 +84,12 @@ _CAPITALS = re.compile(r"[A-Z]{20}")
 _DIGIT, _CASE_CHANGE = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
 
 
-@cache
-def _hints(part: str) -> Hints:
-    return with_hints(load_rules(part))
-
-
 def _find_candidates(text: str) -> list[Redaction]:
     words = text.split()
     generated = [number for number, word in enumerate(words) if len(word) > 14 and _may_be_generated(word)]
     lowered = text.replace("\u0130", "I").lower()  # the one letter that grows when lowered
     rules = _select_word_rules(words, generated) if generated else []
-    rules += [rule for part in ("phrases", "blocks") for hint, rule in _hints(part) if hint in lowered]
+    rules += [rule for part in ("phrases", "blocks") for hint, rule in load_rules(part) if hint in lowered]
     spans = [span for rule in dict.fromkeys(rules) for span in _match_rule(rule, text)]
     spans += [Redaction(*span) for span in find_named(text, lowered)]
     return spans + list(_find_wrapped(text))
@@ -114,7 +104,6 @@ def _match_rule(rule: FormatRule, text: str) -> Iterator[Redaction]:
 
 
 def _may_be_generated(word: str) -> bool:
-    """Accept a long word with digits among its letters, or capitals here and there."""
     if _DIGIT.search(word) and _RUN_WITH_A_DIGIT.search(word):
         return True
     return not word.islower() and (len(_CASE_CHANGE.findall(word)) > 3 or _CAPITALS.search(word) is not None)
@@ -126,10 +115,10 @@ def _select_word_rules(words: list[str], generated: list[int]) -> list[FormatRul
     # A name stands at most 20 characters before its value.
     named = [number for number in generated if _DIGIT.search(words[number])]
     around = " ".join([word for number in named for word in words[max(0, number - 4) : number + 1]]).lower()
-    rules = [rule for hint, rule in _hints("words") if hint in secrets]
-    rules += [rule for hint, rule in gitleaks_formats() if hint in lowered]
+    rules = [rule for hint, rule in load_rules("words") if hint in secrets]
+    rules += [rule for hint, rule in load_gitleaks("formats") if hint in lowered]
     rules = [rule for rule in rules if r"\s" in rule.pattern or _compile(rule.pattern).search(secrets)]
-    return rules + [rule for hint, rule in gitleaks_named() if hint in around]
+    return rules + [rule for hint, rule in load_gitleaks("named") if hint in around]
 
 
 # A line that continues a word: after marks of a quotation or a comment, letters with digits. Fewer than eight prove
@@ -148,7 +137,7 @@ def _find_wrapped(text: str) -> Iterator[Redaction]:
         place = continued.start()
         start = max(text.rfind("\n", 0, place) + 1, place - _MAX_WORD_CHARS)
         beginning = text[start:place].rstrip(" \t\r\\").rpartition(" ")[2]
-        hints = _hints("words") if place >= reached else ()
+        hints = load_rules("words") if place >= reached else ()
         rules = [rule for hint, rule in hints if len(hint) > 2 and hint in beginning]
         if not rules:
             continue

@@ -5,8 +5,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from memem.core.data_files import load_table
-from memem.safety.patterns import Patterns
+from memem.core.data_files import Patterns, load_table
 
 _PATTERNS = Patterns(__file__, "values.toml")
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from memem.core.data_files import load_table
+from memem.core.data_files import Patterns, expand, load_table
 from memem.core.memory import Memory
-from memem.safety.patterns import Patterns, expand
 
 MEMORY = "memory"
 REASONS = {
@@ -22,10 +21,10 @@ REASONS = {
     "turn": "it imitates a turn of the conversation",
     "persona": "it gives the model another role",
     "act": "it commands the model to act when it reads this",
-    "hide": "it asks to hide something from the user",
-    "leak": "it asks to send something elsewhere",
-    MEMORY: "it gives orders about the memory",
-    "permission": "it claims a permission",
+    "hide": "it asks the model to hide something from the user",
+    "leak": "it asks the model to send something elsewhere",
+    MEMORY: "it gives orders about what memem stores or recalls",
+    "permission": "it claims to have permission",
     "trigger": "it commands the model to act later",
     "shell": "it commands the model to run something",
 }
@@ -56,11 +55,9 @@ class Sign:
 
 
 def explain_doubt(memory: Memory) -> str:
-    """Say why a person has to see a memory before it is shown; empty when nobody has to.
-
-    Its evidence quotes somebody, who may well ask for something to be remembered.
-    """
+    """Say why a person has to see a memory before it is shown; empty when nobody has to."""
     reason = explain("\n".join((memory.title, memory.body, *memory.keys, *memory.tags, *memory.paths)))
+    # The evidence quotes somebody, who may well ask for something to be remembered.
     return reason or (explain(memory.evidence, ignored=(MEMORY,)) if memory.evidence else "")
 
 
@@ -148,7 +145,9 @@ def _classify_reading(text: str, ignored: frozenset[str]) -> str:
     for sign in _load_signs(text.isascii()):
         if sign.kind in ignored or not _has_hints(text, sign):
             continue
-        places = _find_sign(text, sign)
+        matches = list(_compile(sign.pattern).finditer(text))
+        quotations = [match.span() for match in _PATTERNS["quotation"].finditer(text)] if matches else []
+        places = [match.start() for match in matches if not _is_example(text, match, quotations)]
         if places and not sign.faint:
             return sign.kind
         faint += [(place, sign.kind) for place in places]
@@ -166,13 +165,6 @@ def _has_hints(text: str, sign: Sign) -> bool:
     else:
         return False
     return not sign.also or any(hint in text for hint in sign.also)
-
-
-def _find_sign(text: str, sign: Sign) -> list[int]:
-    """Return the places of a sign, except where somebody only writes about it."""
-    matches = list(_compile(sign.pattern).finditer(text))
-    quotations = [match.span() for match in _PATTERNS["quotation"].finditer(text)] if matches else []
-    return [match.start() for match in matches if not _is_example(text, match, quotations)]
 
 
 def _is_example(text: str, match: re.Match[str], quotations: list[tuple[int, int]]) -> bool:
@@ -194,7 +186,7 @@ def _load_signs(ascii_only: bool) -> tuple[Sign, ...]:
     for name in ("english.toml", "european.toml", *(() if ascii_only else ("scripts.toml",))):
         table = load_table(__file__, name)
         for row in table["signs"]:
-            hints = tuple(hint for hint in _split(row["hints"]) if not ascii_only or hint.isascii())
+            hints = tuple(hint for hint in _split(row["hints"]) if hint.isascii() or not ascii_only)
             if hints:
                 pattern = expand(row["pattern"], table.get("fragments", {}))
                 signs.append(Sign(row["kind"], pattern, hints, _split(row.get("also", "")), row.get("faint", False)))

@@ -1,4 +1,4 @@
-"""Find periods in text with the words and patterns of `dates.toml`. A date needs a leading word ("in", "since")."""
+"""Find periods in text, and the day until which a statement is valid, with the words and patterns of `dates.toml`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,12 @@ Period = tuple[date, date]  # first and last day, both included
 Span = tuple[date | None, date | None]  # the same, with either side open
 
 RECENT_DAYS = 30
+MAX_STATEMENT_CHARS = 500  # a longer statement is rarely outdated by one date
 LEAP_YEARS = 8  # every eight years contain a 29 February
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 15, "year": 183}  # "two weeks ago" is rarely exact
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
+_QUOTED = re.compile(r'`[^`]*`|"[^"]*"|“[^”]*”')
+_SENTENCE_END = re.compile(r"(?<=\w\w)[.!](?=\s+[A-Z])|[。！\n]")
 Groups = Mapping[str, str]  # the non-empty groups of a match, in lower case
 
 
@@ -42,8 +45,6 @@ def get_groups(match: re.Match[str]) -> dict[str, str]:
 
 
 def asks_for_past(text: str) -> bool:
-    """Whether a question is about how things used to be."""
-
     def has(language: str, name: str) -> bool:
         return compile_pattern(language, name).search(text) is not None
 
@@ -57,7 +58,8 @@ def find_english(text: str, today: date) -> Iterator[Span]:
     while matches:
         match = matches.pop(0)
         lead = _get_lead(match)
-        if lead in ("between", "from") and matches and _is_joined(match, matches[0], words):
+        is_range = lead in ("between", "from") and matches and _get_lead(matches[0]) in words["joints"]
+        if is_range and not text[match.end() : matches[0].start()].strip():
             first, last = _read_english(match, today), _read_english(matches.pop(0), today, joined=True)
             if first and last and first[0] <= last[1]:
                 yield first[0], last[1]
@@ -77,10 +79,6 @@ def _get_lead(match: re.Match[str]) -> str:
     return " ".join((match["lead"] or "").lower().split())
 
 
-def _is_joined(first: re.Match[str], second: re.Match[str], words: Mapping[str, Any]) -> bool:
-    return _get_lead(second) in words["joints"] and not first.string[first.end() : second.start()].strip()
-
-
 def _read_english(match: re.Match[str], today: date, *, joined: bool = False) -> Period | None:
     """The period of a match; the second of a range counts as led by a word like "in"."""
     words, groups = load_words("english"), get_groups(match)
@@ -98,7 +96,6 @@ def _read_english(match: re.Match[str], today: date, *, joined: bool = False) ->
 
 
 def _read_date(match: re.Match[str], groups: Groups, lead: str, today: date) -> Period | None:
-    """A date in digits, or a month by its name."""
     if number := groups.get("iso") or groups.get("alone"):
         if not lead or ("alone" in groups and lead in ("on", "of", "around")):
             return None
@@ -137,7 +134,6 @@ def _read_chinese(groups: Groups, today: date) -> Period | None:
 
 
 def _read_relative(groups: Groups, today: date, words: Mapping[str, Any]) -> Period | None:
-    """A period counted from today: yesterday, last week, two weeks ago, the last ten days, recently."""
     unit = groups.get("unit") or groups.get("ago") or groups.get("rolling") or ""
     unit = words["units"].get(unit, unit)
     if "day" in groups:
@@ -145,10 +141,14 @@ def _read_relative(groups: Groups, today: date, words: Mapping[str, Any]) -> Per
     if "unit" in groups:
         return get_calendar_unit(unit, today, last=groups["which"] in words["last"])
     if "ago" in groups:
-        return get_ago(*_count(groups["count"], words), unit, today)
+        least, most = _count(groups["count"], words)
+        slack = 0 if unit == "day" and most <= 2 else _SLACK_DAYS[unit]  # one and two days are exact
+        first, last = (add_days(today, -round(count * _UNIT_DAYS[unit])) for count in (most, least))
+        return add_days(first, -slack), add_days(last, min(slack, least * _SLACK_DAYS[unit]))
     if "rolling" in groups:
-        return get_recent(_count(groups.get("many", "1"), words)[1], unit, today)
-    return get_recent(RECENT_DAYS, "day", today) if "recent" in groups else None
+        _, most = _count(groups.get("many", "1"), words)
+        return add_days(today, -round(most * _UNIT_DAYS[unit])), today
+    return (add_days(today, -RECENT_DAYS), today) if "recent" in groups else None
 
 
 def _count(text: str, words: Mapping[str, Any]) -> tuple[int, int]:
@@ -169,7 +169,6 @@ def add_days(day: date, days: int) -> date:
 
 
 def get_bounded(bound: str, period: Period, today: date) -> Iterator[Span]:
-    """The span since, after, before, until or within a period, unless it lies in the future."""
     first, last = period
     if bound in ("after", "before"):
         first, last = add_days(last, 1), add_days(first, -1)
@@ -214,7 +213,6 @@ def to_date(year: int, month: int, day: int) -> date | None:
 
 
 def get_calendar_unit(unit: str, today: date, *, last: bool) -> Period | None:
-    """This week, month, quarter or year, or the one before it."""
     if unit == "week":
         monday = add_days(today, -today.weekday() - 7 * last)
         return monday, add_days(monday, 6)
@@ -226,12 +224,67 @@ def get_calendar_unit(unit: str, today: date, *, last: bool) -> Period | None:
     return (first[0], final[1]) if first and final else None
 
 
-def get_ago(least: int, most: int, unit: str, today: date) -> Period:
-    """About `least` to `most` units back; one and two days are exact."""
-    slack = 0 if unit == "day" and most <= 2 else _SLACK_DAYS[unit]
-    first, last = (add_days(today, -round(count * _UNIT_DAYS[unit])) for count in (most, least))
-    return add_days(first, -slack), add_days(last, min(slack, least * _SLACK_DAYS[unit]))
+def find_deadline(statement: str, written: date) -> date | None:
+    """The last day a statement names for itself: "code freeze until 2026-12-01", "the sale ends on 5 December"."""
+    if len(statement) > MAX_STATEMENT_CHARS:
+        return None
+    first = _SENTENCE_END.split(statement.strip(), maxsplit=1)[0]  # the rest may outlast it
+    text = " ".join(_QUOTED.sub(" … ", first).split())
+    if text.endswith(("?", "？")):
+        return None
+    days = [_read_english_deadline(match, written) for match in compile_pattern("english", "deadline").finditer(text)]
+    for match in (match for name in ("until", "ends") for match in compile_pattern("chinese", name).finditer(text)):
+        if _is_subject(text[: match.start()], has_year=bool(match["y"])):
+            days.append(_find_next(match["y"] or "", int(match["m"]), int(match["d"]), written))
+    return max((day for day in days if day and day >= written), default=None)
 
 
-def get_recent(count: int, unit: str, today: date) -> Period:
-    return add_days(today, -round(count * _UNIT_DAYS[unit])), today
+def _is_subject(before: str, *, has_year: bool) -> bool:
+    if compile_pattern("english", "aside").search(before):
+        return False
+    return has_year or not any(compile_pattern("english", name).search(before) for name in ("recurring", "range_start"))
+
+
+def _read_english_deadline(match: re.Match[str], written: date) -> date | None:
+    groups = get_groups(match)
+    before = match.string[: match.start()]
+    if not _is_subject(before, has_year=bool(groups.keys() & {"iso", "y", "year"})) or not _is_date(match, groups):
+        return None
+    if year := groups.get("iso") or groups.get("year"):
+        return to_date(int(year), int(groups.get("m0", 12)), int(groups.get("d0", 31)))
+    if "month" in groups:
+        day = groups.get("d1") or groups.get("d2")
+        return _find_next(groups.get("y", ""), get_month_number(groups["month"]), int(day or 0), written)
+    if "unit" in groups:
+        name = groups["unit"].removeprefix("next ")
+        span = get_calendar_unit(name, written, last=False)
+        if span and name != groups["unit"]:
+            span = get_calendar_unit(name, add_days(span[1], 1), last=False)
+        return span[1] if span else None
+    if "weekday" not in groups:
+        return add_days(written, 1)  # tomorrow
+    ahead = (load_words("english")["weekdays"].index(groups["weekday"]) - written.weekday() - 1) % 7 + 1
+    is_this_week = ahead <= 6 - written.weekday()  # "next Friday" is the one after this week's
+    return add_days(written, ahead + 7 * ("next" in groups and is_this_week))
+
+
+def _is_date(match: re.Match[str], groups: Groups) -> bool:
+    """Rule out a year that may be a number, a month that may be a verb, and an unspecified week."""
+    is_until = groups["cue"].startswith(("until", "till", "til", "'til"))
+    if "year" in groups:
+        return "end" in groups or groups["cue"].startswith(("through", "thru"))
+    if "unit" in groups:
+        return "end" in groups or groups["unit"].startswith("next")
+    if "month" in groups and not groups.keys() & {"y", "d1", "d2"}:
+        return is_until and match["month"][0].isupper() and groups["month"] in load_words("english")["months"]
+    return is_until or "month" in groups or "iso" in groups
+
+
+def _find_next(year: str, month: int, day: int, written: date) -> date | None:
+    """A day of a month, or the last one when `day` is 0; without a year the next that comes."""
+    for tried in [int(year)] if year else (written.year, written.year + 1):
+        span = get_month(tried, month)
+        last = to_date(tried, month, day) if day else span and span[1]
+        if last and (year or last >= written):
+            return last
+    return None

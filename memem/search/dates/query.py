@@ -1,7 +1,4 @@
-"""Read the time that a query asks about: "last week", "in March", "before 2024", or how things used to be.
-
-In doubt it asks about none. The patterns are loaded only for a query with a word of time, which most prompts lack.
-"""
+"""Read the time that a query asks about, if any: "last week", "in March", "before 2024", or how things used to be."""
 
 import re
 from datetime import date
@@ -52,7 +49,7 @@ def parse_time(text: str, today: date) -> When:
     is_chinese = bool(_TIME_SIGNS & characters)
     may_ask_for_past = any(word in lowered for word in _PAST_WORDS) or bool(_PAST_SIGNS & characters)
     if not (is_english or is_chinese or may_ask_for_past):
-        return ANY_TIME
+        return ANY_TIME  # most prompts lack a word of time, and need no patterns
     from memem.search.dates import parse
 
     spans = list(parse.find_english(text, today)) if is_english else []

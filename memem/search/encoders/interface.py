@@ -12,8 +12,6 @@ PASSAGE_TOKENS = 256
 
 
 class Encoder(Protocol):
-    """A loaded model."""
-
     identity: str  # vectors of the same identity are comparable
     dimensions: int
     multilingual: bool  # otherwise texts in any script but the Latin one are all alike

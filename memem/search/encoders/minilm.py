@@ -1,12 +1,9 @@
-"""all-MiniLM-L6-v2 in numpy, over the unmodified `model.safetensors`: sentence-transformers' vectors without torch.
-
-Texts of one length are computed together: without padding, a text's vector does not depend on its neighbours. BLAS runs
-on one thread (see `workspace.py`); several groups at once use several cores.
-"""
+"""all-MiniLM-L6-v2 in numpy, over the unmodified `model.safetensors`: sentence-transformers' vectors without torch."""
 
 import mmap
 import os
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,33 +23,19 @@ BLOCK = 256  # rows of the widest product computed at once, for the same reason
 
 
 class Linear(NamedTuple):
-    """A matrix, as multiplied from the right, and a bias."""
-
     weight: Vectors
     bias: Vectors
 
 
-_LAYER_PARTS = (  # names in the file, in the order of Layer
+Layer = dict[str, Linear]  # its parts by their names in the file
+_LAYER_PARTS = (
     *("attention.self.query", "attention.self.key", "attention.self.value"),
     *("attention.output.dense", "attention.output.LayerNorm"),
     *("intermediate.dense", "output.dense", "output.LayerNorm"),
 )
 
 
-class Layer(NamedTuple):
-    query: Linear
-    key: Linear
-    value: Linear
-    attended: Linear
-    after_attention: Linear
-    wide: Linear
-    narrow: Linear
-    after_feed_forward: Linear
-
-
 class MiniLM:
-    """The model, loaded from a folder with `model.safetensors` and `vocab.txt`."""
-
     dimensions = WIDTH
     multilingual = False
 
@@ -65,7 +48,11 @@ class MiniLM:
             self._positions = tensors["embeddings.position_embeddings.weight"]
             self._kind = tensors["embeddings.token_type_embeddings.weight"][0]
             self._norm = Linear(tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"])
-            self._layers = [_layer(tensors, number) for number in range(LAYERS)]
+            self._layers = [Layer() for _ in range(LAYERS)]
+            for number, layer in enumerate(self._layers):
+                for part in _LAYER_PARTS:
+                    name = f"encoder.layer.{number}.{part}"
+                    layer[part] = Linear(tensors[f"{name}.weight"].T, tensors[f"{name}.bias"])
         except OSError as error:
             raise ModelError(f"The model's {error.filename} cannot be read: {files.reason(error)}.") from None
         except (ValueError, LookupError, TypeError, AttributeError):
@@ -93,8 +80,8 @@ class MiniLM:
         count, length = ids.shape
         x = _layer_norm(self._words[ids] + (self._positions[:length] + self._kind), self._norm).reshape(-1, WIDTH)
         for layer in self._layers:
-            attended = _linear(_attention(x, layer, count, length), layer.attended)
-            x = _layer_norm(np.add(attended, x, out=attended), layer.after_attention)
+            attended = _linear(_attention(x, layer, count, length), layer["attention.output.dense"])
+            x = _layer_norm(np.add(attended, x, out=attended), layer["attention.output.LayerNorm"])
             x = _feed_forward(x, layer)
         mean: Vectors = np.mean(x.reshape(count, length, WIDTH), axis=1)
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
@@ -102,12 +89,10 @@ class MiniLM:
 
 
 def _attention(x: Vectors, layer: Layer, count: int, length: int) -> Vectors:
-    """Multi-head attention, all heads side by side."""
-
-    def heads(part: Linear) -> Vectors:
-        return _linear(x, part).reshape(count, length, HEADS, -1).transpose(0, 2, 1, 3)
-
-    query, key, value = heads(layer.query), heads(layer.key), heads(layer.value)
+    query, key, value = (
+        _linear(x, layer[f"attention.self.{part}"]).reshape(count, length, HEADS, -1).transpose(0, 2, 1, 3)
+        for part in ("query", "key", "value")
+    )
     query *= np.float32((WIDTH // HEADS) ** -0.5)
     share: Vectors = query @ key.transpose(0, 1, 3, 2)
     share -= share.max(axis=-1, keepdims=True)
@@ -121,8 +106,8 @@ def _feed_forward(x: Vectors, layer: Layer) -> Vectors:
     out = np.empty_like(x)
     for start in range(0, len(x), BLOCK):
         block = x[start : start + BLOCK]
-        narrow = _linear(_gelu(_linear(block, layer.wide)), layer.narrow)
-        out[start : start + BLOCK] = _layer_norm(np.add(narrow, block, out=narrow), layer.after_feed_forward)
+        narrow = _linear(_gelu(_linear(block, layer["intermediate.dense"])), layer["output.dense"])
+        out[start : start + BLOCK] = _layer_norm(np.add(narrow, block, out=narrow), layer["output.LayerNorm"])
     return out
 
 
@@ -169,22 +154,11 @@ def _gelu(x: Vectors) -> Vectors:
 
 
 def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Group texts of one length, the longest first, so that no core is left with them at the end."""
-    same: dict[int, list[int]] = {}
-    for number, length in enumerate(lengths):
-        same.setdefault(length, []).append(number)
-    for length in sorted(same, reverse=True):
-        most = max(1, GROUP_TOKENS // length)
-        for start in range(0, len(same[length]), most):
-            yield same[length][start : start + most]
-
-
-def _layer(tensors: dict[str, Vectors], number: int) -> Layer:
-    def part(name: str) -> Linear:
-        prefix = f"encoder.layer.{number}.{name}"
-        return Linear(tensors[f"{prefix}.weight"].T, tensors[f"{prefix}.bias"])
-
-    return Layer(*map(part, _LAYER_PARTS))
+    """Group texts of one length, which need no padding; the longest first, so that no core ends up with them."""
+    longest_first = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    for length, numbers in groupby(longest_first, key=lengths.__getitem__):
+        same, most = list(numbers), max(1, GROUP_TOKENS // length)
+        yield from (same[start : start + most] for start in range(0, len(same), most))
 
 
 def _tensors(path: Path) -> dict[str, Vectors]:

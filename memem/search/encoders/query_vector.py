@@ -20,27 +20,22 @@ class EncodedQuery:
         self._started = time.monotonic()
         self._loaded = threading.Event()
         self._answer: tuple[Encoder, Vectors] | None = None
-        self._problem: MememError | None = None
+        self.problem: MememError | None = None
         self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
         try:
             self._thread.start()
         except RuntimeError:  # the system has no more threads
             self._compute()
 
-    @property
-    def has_failed(self) -> bool:
-        return self._problem is not None
-
     def is_loaded(self, seconds: float) -> bool:
-        """Wait for the encoder, so that other work that needs it can start."""
-        return self._loaded.wait(self._remaining(seconds)) and not self._problem
+        return self._loaded.wait(self._remaining(seconds)) and not self.problem
 
     def wait(self, seconds: float) -> "tuple[Encoder, Vectors] | None":
         """Wait for the encoder and the vector; None when they are not ready. Raises ModelError."""
         if self._thread.ident is not None:
             self._thread.join(self._remaining(seconds))
-        if self._problem:
-            raise self._problem
+        if self.problem:
+            raise self.problem
         return self._answer
 
     def _remaining(self, seconds: float) -> float:
@@ -52,9 +47,9 @@ class EncodedQuery:
             self._loaded.set()
             self._answer = encoder, encoder.query(self.text)
         except MememError as problem:
-            self._problem = problem
+            self.problem = problem
         except Exception as problem:  # noqa: BLE001 - every failure is reported to the waiting search
-            self._problem = ModelError(f"The encoder failed ({type(problem).__name__}: {problem}).")
-            self._problem.__cause__ = problem
+            self.problem = ModelError(f"The encoder failed ({type(problem).__name__}: {problem}).")
+            self.problem.__cause__ = problem
         finally:
             self._loaded.set()

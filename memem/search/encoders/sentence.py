@@ -31,16 +31,13 @@ _PROMPTS = (
 
 
 class SentenceEncoder:
-    """A model of sentence-transformers, by its name on the hub or its folder."""
-
     def __init__(self, model: str, *, download: bool = False) -> None:
-        """Load what is on this machine; only `download` goes to the hub."""
         try:
             import torch
             from sentence_transformers import SentenceTransformer
         except ImportError as problem:
             raise ModelError(
-                f"The encoder sentence-transformers is not installed ({problem}). "
+                f"The sentence-transformers encoder is not installed ({problem}). "
                 "Install memem's sentence-transformers extra, or set MEMEM_ENCODER=minilm."
             ) from None
         if not download:
@@ -53,14 +50,18 @@ class SentenceEncoder:
         except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
             raise ModelError(
                 f"sentence-transformers cannot load {model!r} ({_line(problem)}). "
-                "`memem index model fetch` gets it from the hub; MEMEM_EMBED_MODEL names another, or a folder."
+                "Run `memem index model fetch` to download it, or set MEMEM_EMBED_MODEL to another model or a folder."
             ) from None
         self._torch = torch
         self._alone = threading.Lock()  # how long a text may be is a property of the model, not of a call
         self._cores = torch.get_num_threads()
         self._longest = self._model.max_seq_length
         self.dimensions = len(self._model.encode("", **_QUIETLY))
-        self.identity = _identity(model) + (" prompted" if self._teach_prompts(model) else "")
+        self.identity = _identity(model)
+        prompts = next((prompts for pattern, prompts in _PROMPTS if pattern.search(model)), None)
+        if prompts and not any(self._model.prompts.values()):
+            self._model.prompts.update(zip(("query", "document"), prompts, strict=True))
+            self.identity += " prompted"
         self.multilingual = self.identity != weights.IDENTITY and _is_multilingual(model, self._model)
 
     def query(self, text: str) -> Vectors:
@@ -78,14 +79,6 @@ class SentenceEncoder:
         with self._alone:
             return self._vectors(self._model.encode_document, list(texts))
 
-    def _teach_prompts(self, name: str) -> bool:
-        """Set the prefixes that a model was trained with, if its files lack them; return whether they were set."""
-        prompts = next((prompts for pattern, prompts in _PROMPTS if pattern.search(name)), None)
-        if prompts is None or any(self._model.prompts.values()):
-            return False
-        self._model.prompts.update(zip(("query", "document"), prompts, strict=True))
-        return True
-
     def _vectors(self, encode: Callable[..., Any], texts: list[str]) -> Vectors:
         try:
             rows = encode(texts, **_QUIETLY)
@@ -102,7 +95,6 @@ def _line(problem: Exception) -> str:
 
 
 def _is_multilingual(name: str, model: Any) -> bool:
-    """Tell whether a model reads languages in other scripts; True when that cannot be determined."""
     if _MULTILINGUAL.search(name):
         return True
     try:

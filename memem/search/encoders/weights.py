@@ -19,8 +19,6 @@ _FOLDER = MODEL.rpartition("/")[2]
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file of the model, as published."""
-
     name: str
     size: int
     sha256: str
@@ -44,8 +42,6 @@ class WeightsFolder:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where weights may be."""
-
     model_dir: Path | None  # set by the user
     hub_cache: Path
     models: Path  # in this home
@@ -53,7 +49,6 @@ class Places:
 
     @property
     def own(self) -> Path:
-        """Where fetched files are stored."""
         return self.models / _FOLDER
 
     @property
@@ -70,7 +65,6 @@ class Places:
 
 
 def find(places: Places) -> WeightsFolder:
-    """Find the first place whose files are all as published. Raises WeightsMissing."""
     checksums = _load_checksums(places.record)
     before, problems = dict(checksums), list[str]()
     try:
@@ -85,7 +79,11 @@ def find(places: Places) -> WeightsFolder:
             problems.append(f"{source}: {problem}")
     finally:
         if checksums != before:
-            _save_checksums(places.record, checksums)
+            present = {path: stored for path, stored in checksums.items() if not _is_absent(Path(path))}
+            with suppress(OSError):  # in a home that cannot be written to, files are hashed again
+                files.make_private_folder(places.models)
+                text = json.dumps(present, indent=1).encode()
+                files.write_atomic(places.record, text, fsync=False, mode=files.PRIVATE_FILE)
     wrong = f" ({'; '.join(problems)})" if problems else ""
     raise WeightsMissing(f"The weights of {MODEL} were not found{wrong}. Run `memem index model fetch`.")
 
@@ -108,7 +106,6 @@ def problem_with(path: Path, file: ModelFile, checksums: dict[str, object] | Non
 
 
 def sha256_of(path: Path) -> str:
-    """Hash a file; 90 MB take a few tenths of a second."""
     import hashlib
 
     with path.open("rb") as file:
@@ -133,15 +130,7 @@ def _load_checksums(record: Path) -> dict[str, object]:
     return stored if isinstance(stored, dict) else {}
 
 
-def _save_checksums(record: Path, checksums: dict[str, object]) -> None:
-    present = {path: stored for path, stored in checksums.items() if not _is_absent(Path(path))}
-    with suppress(OSError):  # in a home that cannot be written to, files are hashed again
-        files.make_private_folder(record.parent)
-        files.write_atomic(record, json.dumps(present, indent=1).encode(), fsync=False, mode=files.PRIVATE_FILE)
-
-
 def _checksum(path: Path, checksums: dict[str, object]) -> str:
-    """Hash a file, unless its stamp is the one its checksum is stored with."""
     stamp, stored = _stamp(path), checksums.get(str(path))
     if isinstance(stored, list) and stored[:-1] == stamp:
         return str(stored[-1])

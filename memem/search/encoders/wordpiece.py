@@ -20,17 +20,13 @@ _MAX_CACHED_CHUNKS = 20_000
 
 
 class WordPiece:
-    """A vocabulary, and a cache of the chunks it has tokenized."""
-
     def __init__(self, vocabulary: str) -> None:
-        """Take the text of `vocab.txt`: one token per line, numbered by line."""
         tokens = vocabulary.split("\n")  # a newline at the end leaves an empty token, which matches no word
         self._vocabulary = dict(zip(tokens, range(len(tokens)), strict=True))
         self._begin, self._end, self._unknown = (self._vocabulary[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._cache: dict[str, list[int]] = {}
 
     def ids(self, text: str, most: int) -> list[int]:
-        """Tokenize a text from [CLS] to [SEP], cut to `most` ids (at least two)."""
         ids = [self._begin]
         # Not split(): it separates at characters that should vanish (vertical tab, form feed, 1c-1f, 85).
         for chunk in filter(None, text.replace("\n", " ").split(" ")):
@@ -74,14 +70,12 @@ class WordPiece:
 
 
 class _Folded(dict[int, str]):
-    """A table for `str.translate` that fills itself with the characters it meets.
+    """A table for `str.translate` that fills itself with the characters it meets."""
 
-    Normalising a whole text would also reorder marks, but the few it could change are not in the vocabulary.
-    """
+    # Normalising a whole text would also reorder marks, but the few it could change are not in the vocabulary.
 
     def __missing__(self, code: int) -> str:
-        folded = self[code] = _fold(code)
-        return folded
+        return self.setdefault(code, _fold(code))
 
 
 def _fold(code: int) -> str:
@@ -112,11 +106,8 @@ def _bounds(table: str) -> list[int]:
     # JSON, since tomllib would cost a prompt some milliseconds. The reference is frozen at Unicode 8, where unassigned
     # code points are letters, while Python's own tables grow with every version.
     ranges = from_json(Path(__file__).with_name("wordpiece.json").read_bytes())[table]
-    bounds: list[int] = []
-    for codes in " ".join(ranges).split():
-        first, _, last = codes.partition("-")
-        bounds += int(first, 16), int(last or first, 16) + 1
-    return bounds
+    pairs = (codes.partition("-")[::2] for codes in " ".join(ranges).split())
+    return [bound for first, last in pairs for bound in (int(first, 16), int(last or first, 16) + 1)]
 
 
 _FOLDED = _Folded()

@@ -55,18 +55,17 @@ def rebuild(ws: Workspace) -> GraphSummary:
     similar, measured = ([], set()) if problem else _find_similar(ws, current)
     compared_edges = [*similar, *_find_shared(list(current.values()), measured)]
     edges = [*stated, *(edge for edge in compared_edges if _get_pair(edge) not in stated_pairs)]
-    by = f"words only (links, and rare keys or paths in common): {problem.rstrip('.')}" if problem else "meaning"
+    by = f"words and links only, not meaning: {problem.rstrip('.')}" if problem else "meaning"
     if not problem and len(measured) < len(current):
-        by += f"; {len(current) - len(measured):,} of {len(current):,} have no vector and are linked by words"
+        by += f"; {len(current) - len(measured):,} of {len(current):,} without a vector, linked by words"
     ws.index.edges.replace(edges, {BUILT_FOR: version, BUILT_AT: iso(ws.clock()), BUILT_BY: by})
     kinds, origins = Counter(edge.kind for edge in edges), Counter(edge.origin for edge in edges)
     return GraphSummary(len(entries), len(edges), dict(sorted(kinds.items())), dict(sorted(origins.items())), by)
 
 
 def refresh_graph(ws: Workspace) -> None:
-    """Rebuild an outdated graph unless the vault is too large to wait for it."""
     require_vault(ws)
-    limit = MAX_INTERACTIVE_NOTES if read.is_built(ws) else MAX_BACKGROUND_NOTES
+    limit = MAX_INTERACTIVE_NOTES if ws.index.meta(BUILT_FOR) else MAX_BACKGROUND_NOTES
     if read.is_behind(ws) and ws.index.count() <= limit:
         rebuild(ws)
 
@@ -75,7 +74,7 @@ def refresh_in_background(ws: Workspace) -> None:
     """Rebuild an outdated graph; an existing one stays while vectors are missing."""
     if not read.is_behind(ws) or ws.index.count() > MAX_BACKGROUND_NOTES:
         return
-    is_ready = ws.settings.encoder == "none" or not read.is_built(ws)
+    is_ready = ws.settings.encoder == "none" or not ws.index.meta(BUILT_FOR)
     with suppress(*_UNUSABLE):
         is_ready = is_ready or meaning.has_enough_vectors(meaning.update_pending(ws), ws.index.passages.count())
     if is_ready:
@@ -95,7 +94,6 @@ def make_link_resolver(entries: Mapping[str, Entry]) -> Callable[[str], str]:
 
 
 def update_stated_edges(ws: Workspace, entry: Entry) -> None:
-    """Update the stated edges from and to a memory whose note was written."""
     links = list(list_stated_links(entry.memory))
     before = [edge for edge in ws.index.edges.of([entry.id]) if edge.origin in STATED]
     if not links and not before:
@@ -133,7 +131,6 @@ def _edge_from_link(memory: Memory, other: str, link: StatedLink) -> Edge | None
 
 
 def _resolve_link(ws: Workspace, link: str) -> str:
-    """The id of the only memory a link leads to."""
     target = link_target(link)
     rows = ws.index.by_id(target[-ID8:]) if len(target) >= ID8 else []
     if len({row.memory.id for row in rows if row.memory}) != 1:
@@ -156,7 +153,6 @@ def _prepare_vectors(ws: Workspace) -> str:
 
 
 def _find_similar(ws: Workspace, current: Mapping[str, Memory]) -> tuple[list[Edge], set[str]]:
-    """Edges between memories of similar meaning, and the ids of all memories with a usable vector."""
     from memem.search.graph import similar
 
     is_multilingual = ws.encoder().multilingual

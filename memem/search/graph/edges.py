@@ -12,15 +12,6 @@ BUILT_FOR, BUILT_AT, BUILT_BY = "graph_for", "graph_at", "graph_by"  # keys of t
 _COLUMNS = "source, target, kind, score, origin"
 
 
-def create_table(connection: sqlite3.Connection) -> None:
-    connection.execute(
-        """CREATE TABLE edges (
-            source TEXT, target TEXT, kind TEXT, score REAL NOT NULL, origin TEXT NOT NULL,
-            PRIMARY KEY (source, target, kind)) WITHOUT ROWID"""
-    )
-    connection.execute("CREATE INDEX edges_by_target ON edges (target)")
-
-
 class EdgeRows:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -28,13 +19,11 @@ class EdgeRows:
 
     @guarded
     def all(self) -> list[Edge]:
-        """All edges, strongest first."""
         query = f"SELECT {_COLUMNS} FROM edges ORDER BY score DESC, source, target, kind"  # noqa: S608 - fixed
         return [Edge(*row) for row in self._connection.execute(query)]
 
     @guarded
     def of(self, ids: Sequence[str]) -> list[Edge]:
-        """The edges from or to these memories, strongest first."""
         edges: set[Edge] = set()
         for marks, some in sqlite.split_values(ids):
             for end in ("source", "target"):
@@ -55,19 +44,18 @@ class EdgeRows:
 
     @guarded
     def replace_stated(self, identity: str, edges: Iterable[Edge]) -> None:
-        """Replace the edges stated between a memory and others; they replace edges from comparing the same two."""
         stated = list(edges)
         ends = [(edge.source, edge.target, edge.target, edge.source) for edge in stated]
         with sqlite.transaction(self._connection):
             both = f"DELETE FROM edges WHERE (source = ? OR target = ?) AND origin IN {STATED}"  # noqa: S608 - fixed
             self._connection.execute(both, (identity, identity))
+            # A stated edge replaces those found by comparing the same two.
             pair = "DELETE FROM edges WHERE (source = ? AND target = ?) OR (source = ? AND target = ?)"
             self._connection.executemany(pair, ends)
             self._add(stated)
 
     @guarded
     def ids_by_row(self) -> dict[int, str]:
-        """The ids of all readable memories by row number, in order of path."""
         query = "SELECT row, id FROM notes WHERE problem IS NULL AND status <> 'quarantined' ORDER BY path"
         return dict(self._connection.execute(query).fetchall())
 
@@ -79,7 +67,6 @@ class EdgeRows:
 
     @guarded
     def replace(self, edges: Iterable[Edge], built: Mapping[str, str]) -> None:
-        """Replace all edges, leaving out memories that are gone."""
         with sqlite.transaction(self._connection):
             self._connection.execute("DELETE FROM edges")
             self._add(edges)

@@ -1,10 +1,10 @@
-"""Read the graph of memories: neighbours, statistics, and links that lead to, from and nowhere."""
+"""Read the graph of memories: neighbours, timelines, statistics, and links that lead to, from and nowhere."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
-from memem.core.memory import Edge, Entry, Memory, link_target
+from memem.core.memory import GENERAL, Edge, Entry, Memory, link_target
+from memem.core.project import normalise
 from memem.search import find
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
 from memem.search.graph.rules import Clusters, find_body_links
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 MAX_DEPTH, MAX_NEIGHBORS = 3, 100
+LONGEST_CHAIN, NEIGHBOURS = 20, 3  # of a timeline
 RULES_VERSION = 1  # raised when the same notes and vectors give another graph
 LINK_PROPERTIES = ("supersedes", "superseded_by", "related", "contradicts")
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbor(Entry):
-    """A memory close to another: the number of steps, and the edge of the last one."""
-
     steps: int
     edge: Edge
 
@@ -45,8 +45,6 @@ class Neighborhood:
 
 @dataclass(frozen=True, slots=True)
 class GraphStats:
-    """The graph in numbers: docs/json.md explains each field."""
-
     memories: int
     edges: int
     kinds: dict[str, int]
@@ -61,8 +59,20 @@ class GraphStats:
     behind: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A memory among others, each group ordered by distance; `earlier` and `later` are of its project."""
+
+    entry: Entry
+    predecessors: tuple[Entry, ...] = ()
+    successors: tuple[Entry, ...] = ()
+    related: tuple[Entry, ...] = ()
+    contradicts: tuple[Entry, ...] = ()
+    earlier: tuple[Entry, ...] = ()
+    later: tuple[Entry, ...] = ()
+
+
 def list_edges(ws: Workspace) -> list[Edge]:
-    """All edges between readable memories, strongest first."""
     memories = list_memories(ws)
     return [edge for edge in ws.index.edges.all() if edge.source in memories and edge.target in memories]
 
@@ -92,10 +102,15 @@ def find_neighbors(ws: Workspace, identity: str, *, depth: int = 1, limit: int =
     strengths = {entry.id: 1.0}
     frontier = [entry.id]
     for steps in range(1, depth + 1):
-        neighbors = _step(ws, frontier, strengths)
-        reached |= {other: (steps, strength, edge) for other, (strength, edge) in neighbors.items()}
-        strengths |= {other: strength for other, (strength, _) in neighbors.items()}
-        frontier = list(neighbors)
+        further: dict[str, tuple[int, float, Edge]] = {}  # each with the strength of the best way to it
+        for edge in ws.index.edges.of(frontier):
+            for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+                strength = strengths.get(here, 0.0) * edge.score
+                if here in frontier and there not in strengths and strength > further.get(there, (0, 0.0))[1]:
+                    further[there] = (steps, strength, edge)
+        reached |= further
+        strengths |= {other: strength for other, (_, strength, _) in further.items()}
+        frontier = list(further)
     closest = sorted(reached, key=lambda other: (reached[other][0], -reached[other][1], other))
     ids = closest[: 2 * limit]
     condition = f"id IN ({', '.join('?' * len(ids))}) AND status <> 'quarantined' ORDER BY path DESC"
@@ -105,6 +120,58 @@ def find_neighbors(ws: Workspace, identity: str, *, depth: int = 1, limit: int =
     return Neighborhood(entry, tuple(closest_entries[:limit]), is_behind(ws))
 
 
+def timeline(ws: Workspace, identity: str, *, project: str | None = None, beyond: bool = True) -> Timeline:
+    """Build the timeline of a memory; `project` restricts all of it, `beyond` includes links to other projects."""
+    entry = find.get(ws, identity)
+    only = None if project is None else normalise(project)
+    if only not in (None, entry.project):
+        raise NotFound(f"{entry.memory.id8} belongs to {entry.project}, not to {only}.")
+    allowed = (entry.project, GENERAL)
+
+    def visible(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        return tuple(
+            other for other in entries if only in (None, other.project) and (beyond or other.project in allowed)
+        )
+
+    predecessors = visible(_chain(ws, entry, "supersedes", "superseded_by"))
+    successors = visible(_chain(ws, entry, "superseded_by", "supersedes"))
+    related, contradicts = (visible(_linked(ws, entry, name, name)) for name in ("related", "contradicts"))
+    listed = {other.id for other in (entry, *predecessors, *successors, *related, *contradicts)}
+    earlier, later = _neighbours(ws, entry, "<", "DESC", listed), _neighbours(ws, entry, ">", "ASC", listed)
+    return Timeline(entry, predecessors, successors, related, contradicts, earlier, later)
+
+
+def _chain(ws: Workspace, entry: Entry, name: str, back: str) -> Iterator[Entry]:
+    """Follow a property, or its inverse in other notes, from note to note, the closest first."""
+    seen, ahead = {entry.id}, [entry]
+    while ahead:
+        for linked in _linked(ws, ahead.pop(0), name, back):
+            if linked.id not in seen and len(seen) <= LONGEST_CHAIN:
+                seen.add(linked.id)
+                ahead.append(linked)
+                yield linked
+
+
+def _linked(ws: Workspace, entry: Entry, name: str, back: str) -> list[Entry]:
+    """The notes that a property names, then the notes whose property `back` names this one."""
+    own = resolve_links(ws, get_links(entry.memory, name))
+    condition = "(instr(memory, ?) OR instr(memory, ?)) AND status <> 'quarantined' AND id <> ? ORDER BY id, path"
+    values = (entry.memory.id8, link_target(entry.link), entry.id)
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, values))
+    others = [Entry(row.memory, row.path) for row in rows if row.memory]
+    backlinks = (other for other in others if any(map(entry.is_named_by, get_links(other.memory, back))))
+    return list({other.id: other for other in (*own, *backlinks) if other.id != entry.id}.values())
+
+
+def _neighbours(ws: Workspace, entry: Entry, side: str, order: str, listed: Collection[str]) -> tuple[Entry, ...]:
+    where = f"""project = ? AND status <> 'quarantined' AND (changed, id) {side} (SELECT changed, id FROM notes
+        WHERE path = ?) ORDER BY changed {order}, id {order}"""  # noqa: S608 - fixed
+    values = (entry.project, entry.path)
+    rows = fresh_rows(ws, lambda: ws.index.rows(where, values, NEIGHBOURS + len(listed)))
+    entries = (Entry(row.memory, row.path) for row in rows if row.memory)
+    return tuple(other for other in entries if other.id not in listed)[:NEIGHBOURS]
+
+
 def compute_stats(ws: Workspace) -> GraphStats:
     memories, edges = list_memories(ws), list_edges(ws)
     degrees = count_degrees(edges)
@@ -112,7 +179,7 @@ def compute_stats(ws: Workspace) -> GraphStats:
     clusters = Clusters(len(memories))
     for edge in edges:
         clusters.join(places[edge.source], places[edge.target])
-    sizes = [size for size in Counter(clusters.all()).values() if size > 1]
+    sizes = [size for size in Counter(map(clusters.of, range(len(memories)))).values() if size > 1]
     return GraphStats(
         memories=len(memories),
         edges=len(edges),
@@ -134,29 +201,13 @@ def count_degrees(edges: Iterable[Edge]) -> Counter[str]:
 
 
 def compute_version(ws: Workspace) -> str:
-    """A version of the notes and vectors the graph is built from."""
     passages = ws.index.passages
     vectors = "words" if ws.settings.encoder == "none" else f"{passages.store_id()}/{passages.count_pending()}"
     return f"{RULES_VERSION} {ws.index.edges.version()} {vectors}"
 
 
-def is_built(ws: Workspace) -> bool:
-    return bool(ws.index.meta(BUILT_FOR))
-
-
 def is_behind(ws: Workspace) -> bool:
     return ws.index.meta(BUILT_FOR) != compute_version(ws)
-
-
-def _step(ws: Workspace, frontier: list[str], strengths: dict[str, float]) -> dict[str, tuple[float, Edge]]:
-    """The memories one step further, each with the strength of the best way to it and the last edge of that way."""
-    neighbors: dict[str, tuple[float, Edge]] = {}
-    for edge in ws.index.edges.of(frontier):
-        for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
-            strength = strengths.get(here, 0.0) * edge.score
-            if here in frontier and there not in strengths and strength > neighbors.get(there, (0.0, edge))[0]:
-                neighbors[there] = (strength, edge)
-    return neighbors
 
 
 def get_links(memory: Memory, name: str) -> tuple[str, ...]:
@@ -165,23 +216,9 @@ def get_links(memory: Memory, name: str) -> tuple[str, ...]:
 
 
 def resolve_links(ws: Workspace, links: Iterable[str]) -> Iterator[Entry]:
-    """The memories that links lead to, as far as they exist and can be read."""
     for link in filter(None, links):
         with suppress(NotFound, Ambiguous, InputError, NoteError):
             yield find.get(ws, link)
-
-
-def find_backlinks(ws: Workspace, entry: Entry) -> list[Entry]:
-    """The memories, by id, that link to this one in any property."""
-    condition = "(instr(memory, ?) OR instr(memory, ?)) AND status <> 'quarantined' AND id <> ? ORDER BY id, path"
-    values = (entry.memory.id8, link_target(entry.link), entry.id)
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, values))
-    entries = [Entry(row.memory, row.path) for row in rows if row.memory]
-    return [other for other in entries if any(is_linked_by(other, entry, name) for name in LINK_PROPERTIES)]
-
-
-def is_linked_by(entry: Entry, other: Entry, name: str) -> bool:
-    return any(other.is_named_by(link) for link in get_links(entry.memory, name))
 
 
 def list_links(memory: Memory, *, body: bool) -> list[tuple[str, str]]:
@@ -209,7 +246,6 @@ def find_dangling_links(
 
 
 def find_cycles(memories: Mapping[str, Memory]) -> list[tuple[str, ...]]:
-    """The paths of notes that supersede each other in a circle."""
     later = {path: set[str]() for path in memories}
     paths = {memory.id8: path for path, memory in memories.items()}
     for path, memory in memories.items():
@@ -229,7 +265,6 @@ def find_cycles(memories: Mapping[str, Memory]) -> list[tuple[str, ...]]:
 
 
 def list_files(vault: Path) -> Iterator[str]:
-    """The paths of all visible files in the vault."""
     for folder, folders, files in os.walk(vault):
         folders[:] = [name for name in folders if not name.startswith(".")]
         inside = Path(folder).relative_to(vault)

@@ -101,9 +101,6 @@ class Clusters:
         self._parents[max(first, second)] = min(first, second)
         return first != second
 
-    def all(self) -> list[int]:
-        return [self.of(place) for place in range(len(self._parents))]
-
 
 def build_forest(pairs: Iterable[Pair], clusters: Clusters) -> list[Pair]:
     """The pairs, strongest first, that connect two clusters."""

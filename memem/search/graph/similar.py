@@ -1,6 +1,6 @@
 """Compare all notes of a project with each other, in blocks of a matrix product, and link the closest ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,7 @@ SimilarPairs = tuple[Places, Places, Vectors]  # pairs of similar notes, and the
 def link_similar_notes(
     vectors: Vectors, projects: Sequence[str], shared: str, min_cosine: float, max_degree: int
 ) -> list[Pair]:
-    """Link notes, each a row of `vectors`, within their projects and with those of the project `shared`.
-
-    A note gets more than `max_degree` links only where its project would fall apart without them.
-    """
+    """Link notes within their projects and with the project `shared`; over `max_degree` only to keep projects whole."""
     names = np.array(projects)
     groups = {name: np.flatnonzero(names == name) for name in dict.fromkeys(sorted(projects))}
     clusters, degrees = Clusters(len(vectors)), [0] * len(vectors)
@@ -55,10 +52,14 @@ def average_vectors(
 def find_closest(vectors: Vectors, rows: Places, columns: Places, min_cosine: float, limit: int) -> SimilarPairs:
     """For each note of `rows` its closest `limit` notes of `columns` with at least `min_cosine`."""
     pairs: list[SimilarPairs] = []
-    for block, cosines in _compare(vectors, rows, columns):
+    against = np.ascontiguousarray(vectors[columns]).T
+    step = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(1, len(columns))))
+    for start in range(0, len(rows) if len(columns) else 0, step):
+        block = rows[start : start + step]
+        cosines: Vectors = vectors[block] @ against
         if rows is columns:
-            own = np.arange(len(cosines))
-            cosines[own, block.start + own] = BELOW_ANY_COSINE
+            own = np.arange(len(block))
+            cosines[own, start + own] = BELOW_ANY_COSINE
         is_close = cosines >= min_cosine
         crowded = np.flatnonzero(np.count_nonzero(is_close, axis=1) > limit)
         if len(crowded):
@@ -66,19 +67,8 @@ def find_closest(vectors: Vectors, rows: Places, columns: Places, min_cosine: fl
             is_close[crowded] = False
             is_close[crowded[:, None], best] = True
         here, there = np.nonzero(is_close)
-        pairs.append((rows[block][here], columns[there], cosines[here, there]))
+        pairs.append((block[here], columns[there], cosines[here, there]))
     return _join(pairs)
-
-
-def _compare(vectors: Vectors, rows: Places, columns: Places) -> Iterator[tuple[slice, Vectors]]:
-    """Blocks of rows with their cosines to all columns."""
-    if not len(rows) or not len(columns):
-        return
-    against = np.ascontiguousarray(vectors[columns]).T
-    step = max(1, min(BLOCK_ROWS, BLOCK_CELLS // len(columns)))
-    for start in range(0, len(rows), step):
-        block = slice(start, min(start + step, len(rows)))
-        yield block, vectors[rows[block]] @ against
 
 
 def _sort(pairs: SimilarPairs) -> list[Pair]:

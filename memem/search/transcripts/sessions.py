@@ -1,9 +1,9 @@
-"""Search the turns of sessions that mining may read. Nothing found here is injected or mined."""
+"""Read, index and search the turns of sessions that mining may read: not memem's own calls, nor opted-out projects."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,14 +14,14 @@ from memem.core import files, safe_open, sqlite
 from memem.core.conversation import ReadSession, Turn
 from memem.core.dates import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
-from memem.core.project import normalise
+from memem.core.project import OVERRIDE, may_be_mined, normalise
 from memem.safety.gate import clean_line, clean_text
-from memem.search.query import SearchMatches
-from memem.search.transcripts.readable import OwnCall, Projects, is_before, read_conversation, shorten_turn
+from memem.safety.naming import clean_project_name
+from memem.search.query import SearchMatches, Term
 from memem.search.transcripts.turns import IndexedTurn, TurnIndex, TurnMatch, beginning, excerpt
 from memem.state.consent import opted_in
 from memem.transcript import session
-from memem.transcript.session import find_sessions
+from memem.transcript.session import TranscriptStep, find_sessions
 from memem.transcript.turns import TranscriptLine
 
 if TYPE_CHECKING:
@@ -29,12 +29,63 @@ if TYPE_CHECKING:
 
 EXCERPT_CHARS, CONTEXT_CHARS = 600, 200
 MAX_HITS, MAX_QUERY_CHARS = 100, 8_000
+MAX_TURN_CHARS, TURN_END_CHARS = 12_000, 3_000  # of a longer turn, mostly pasted text, the middle is left out
 BATCH_TURNS = 500  # stored in one transaction, so that other writers wait no longer than that
 SWEEP_SECONDS = 20.0  # about 20 MB a second are read; the rest is left to the next sweep
 FIRST_SEARCH_SECONDS = 5.0  # how long a search waits for a missing index to be filled
 
 Result = TypeVar("Result")
 _READ_ERRORS = (MememError, OSError, ValueError)
+_ELLIPSIS = "\n[…]\n"
+
+
+class OwnCall(Exception):
+    """The transcript is that of a model call memem made."""
+
+
+def read_conversation(file: BinaryIO, start: int, session_id: str) -> Iterator[TranscriptStep]:
+    """Read a session from an offset; a line without a time gets that of the line before. Raises OwnCall."""
+    has_turns, time = start > 0, ""
+    for step in session.steps(file, start, session_id):
+        line = step.line
+        time = line.time or time
+        if line.own and not has_turns:
+            raise OwnCall
+        turn = None if line.own else line.turn  # later in a session it is a quotation of our call
+        has_turns = has_turns or turn is not None
+        yield TranscriptStep(replace(line, turn=turn, time=time), step.end)
+
+
+class Projects:
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self._names: dict[str, str | None] = {}
+        self.refusals: dict[str, str] = {}  # folders that may not be mined, and why
+
+    def name(self, cwd: str) -> str | None:
+        """The project of a folder; None when it may not be mined. Raises SettingsError when its settings are broken."""
+        if cwd not in self._names:
+            folder = Path(cwd) if cwd else self._ws.user_home
+            try:
+                name = self._ws.project_of(folder).name if may_be_mined(folder) else None
+            except (OSError, ValueError):  # not a possible folder name
+                name = clean_project_name(folder.name)
+            if name is None:
+                self.refusals[cwd] = f"{folder} opts out of mining ({OVERRIDE})."
+            self._names[cwd] = name
+        return self._names[cwd]
+
+
+def shorten_turn(text: str) -> str:
+    if len(text) <= MAX_TURN_CHARS:
+        return text
+    return text[: MAX_TURN_CHARS - TURN_END_CHARS - len(_ELLIPSIS)] + _ELLIPSIS + text[-TURN_END_CHARS:]
+
+
+def is_before(time: str, since: datetime | None) -> bool:
+    """Whether a turn is older than a moment; one without a time is assumed to be."""
+    turn_time = moment(time)
+    return since is not None and (turn_time is None or turn_time < since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +111,7 @@ class TurnHit:
 
 
 def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = None) -> list[TurnHit]:
-    """The turns that match a query best. Raises InputError when sessions are not indexed."""
+    """Find the turns that match best; they are never injected or mined. Raises InputError when none are indexed."""
     if not ws.settings.index_transcripts:
         raise InputError("Sessions are not indexed. `memem config index_transcripts true` changes that.")
     since = opted_in(ws)
@@ -80,18 +131,13 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
         answer, matches = index.search(query[:MAX_QUERY_CHARS], limit, name)
         rarity = SearchMatches((), answer.frequencies, answer.notes)
         weights = {term: rarity.weight(term) for term in answer.terms}
-        return [
-            _make_hit(match, excerpt(match.turn.text, weights, EXCERPT_CHARS), matches[0].bm25) for match in matches
-        ]
+        return [_make_hit(match, weights, matches[0].bm25) for match in matches]
 
     return _use_index(ws, search_index)
 
 
 def index_session(ws: Workspace, path: Path, *, everything: bool = False, again: bool = False) -> int:
-    """Index the new turns of a session that mining may read; return how many.
-
-    `everything` includes turns from before the opt-in, `again` those that could not be read before.
-    """
+    """Index new turns and count them; `everything` adds turns before the opt-in, `again` those not readable before."""
     since = _get_start(ws)
     if since is None:
         return 0
@@ -106,7 +152,6 @@ def index_quietly(ws: Workspace, path: Path, *, everything: bool, again: bool = 
 
 
 def index_pending(ws: Workspace, seconds: float = SWEEP_SECONDS) -> int:
-    """Index sessions with new turns, latest first, until the time is up; failures go to the log."""
     try:
         since = _get_start(ws)
         return _use_index(ws, lambda index: _catch_up(ws, index, since, seconds)) if since else 0
@@ -116,8 +161,6 @@ def index_pending(ws: Workspace, seconds: float = SWEEP_SECONDS) -> int:
 
 
 class _Indexing:
-    """Reads sessions into the index, without turns before `since` unless they were mined."""
-
     def __init__(self, ws: Workspace, index: TurnIndex, since: datetime | None) -> None:
         self._ws = ws
         self._index = index
@@ -137,7 +180,6 @@ class _Indexing:
             return self._read(file, start, replace(progress, size=-1), status)
 
     def _read(self, file: BinaryIO, start: int, progress: ReadSession, status: os.stat_result) -> int:
-        """Store turns in batches; the session counts as read with the last of them."""
         end, added, batch = start, 0, dict[str, IndexedTurn]()
         try:
             for step in read_conversation(file, start, progress.session):
@@ -158,7 +200,6 @@ class _Indexing:
         return added + self._index.add(done, batch.values())
 
     def _prepare(self, turn: Turn, line: TranscriptLine, position: int) -> IndexedTurn | None:
-        """The turn as it may be shown; None when it may not be read."""
         uuid, time = _to_utf8(turn.uuid), line.time
         name = None if uuid in self._purged else self._projects.name(turn.cwd)
         is_left_out = is_before(time, self._since) or (line.is_sdk and not self._ws.settings.mine_sdk)
@@ -200,7 +241,6 @@ def _catch_up(ws: Workspace, index: TurnIndex, since: datetime, seconds: float) 
 
 
 def _list_pending(ws: Workspace, index: TurnIndex, since: datetime) -> list[Path]:
-    """Session files written after the opt-in, or mined, that changed since they were read; latest first."""
     sessions, pending = index.list_sessions(), list[tuple[int, Path]]()
     for path in find_sessions(ws.session_folders):
         try:
@@ -223,8 +263,8 @@ def _log(ws: Workspace, name: str, problem: Exception) -> None:
     files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {name} not indexed: {clean_line(str(problem))}")
 
 
-def _make_hit(match: TurnMatch, text: str, best: float) -> TurnHit:
-    turn = match.turn
+def _make_hit(match: TurnMatch, weights: Mapping[Term, float], best: float) -> TurnHit:
+    turn, text = match.turn, excerpt(match.turn.text, weights, EXCERPT_CHARS)
     transcript = match.path if Path(match.path).is_file() else ""
     before, after = (
         TurnContext(other.role, other.time, beginning(other.text, CONTEXT_CHARS)) if other else None

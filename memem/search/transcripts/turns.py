@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from memem.core import sqlite
 from memem.core.conversation import ReadSession
 from memem.core.errors import IndexDamaged, IndexTooNew
-from memem.core.sqlite import Migrations, snapshot, split_values, transaction
-from memem.search import fulltext, words
-from memem.search.fulltext import FullText, RowFilter, TextMatches
+from memem.core.sqlite import Migrations, split_values, transaction
+from memem.search.fulltext import FullText, RowFilter, TextMatches, fold
 from memem.search.query import Term
 
 MAX_TURNS = 100_000  # about 3,000 sessions in 125 MB; a search takes less than 0.1 s
@@ -50,7 +48,7 @@ def _reindex_other_languages(connection: sqlite3.Connection) -> None:
     """Version 2 folds words of other languages further; plain ASCII stays as it was."""
     query = "SELECT row, text FROM turns WHERE length(CAST(text AS BLOB)) > length(text)"
     for row, text in connection.execute(query).fetchall():
-        fulltext.remove(connection, row)
+        _TEXT.remove(connection, row)
         _TEXT.insert(connection, row, [text])
 
 
@@ -72,8 +70,6 @@ class IndexedTurn:
 
 @dataclass(frozen=True, slots=True)
 class TurnMatch:
-    """A turn that matches, with its score and its neighbours in the session."""
-
     session: str
     path: str
     turn: IndexedTurn
@@ -96,25 +92,26 @@ class TurnIndex:
 
     @guarded
     def count(self) -> int:
-        return fulltext.count(self._connection)
+        return _TEXT.count(self._connection)
 
     @guarded
     def get_session(self, session: str) -> ReadSession | None:
         query = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE session = ?"  # noqa: S608 - fixed
         row = self._connection.execute(query, (session,)).fetchone()
-        return _read_session(row) if row else None
+        return ReadSession(*row) if row else None
 
     @guarded
     def list_sessions(self) -> dict[str, ReadSession]:
         rows = self._connection.execute(f"SELECT {_SESSION_COLUMNS} FROM sessions")  # noqa: S608 - fixed
-        return {row[0]: _read_session(row) for row in rows}
+        return {row[0]: ReadSession(*row) for row in rows}
 
     @guarded
     def add(self, reading: ReadSession, turns: Iterable[IndexedTurn] = ()) -> int:
         """Record a session's progress and turns; return how many are new. Prunes the oldest sessions when full."""
         new = 0
         with transaction(self._connection):
-            self._connection.execute(f"INSERT OR REPLACE INTO sessions VALUES ({_SESSION_MARKS})", astuple(reading))  # noqa: S608
+            statement = "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            self._connection.execute(statement, astuple(reading))
             for turn in turns:
                 row = self._find_row(turn.uuid)
                 if row is None:
@@ -129,11 +126,10 @@ class TurnIndex:
 
     @guarded
     def search(self, query: str, limit: int, project: str | None = None) -> tuple[TextMatches, list[TurnMatch]]:
-        """The best turns for any of the query's words, later ones first among equals, and how rare the words are."""
         narrowed = RowFilter()
         if project is not None:
             narrowed = RowFilter("JOIN turns ON turns.row = words.rowid", " AND turns.project = ?", (project,))
-        with snapshot(self._connection):
+        with transaction(self._connection, writes=False):
             answer = _TEXT.search(self._connection, query, limit, narrowed)
             matches = [self._match(row, score) for row, score in answer.scores.items()]
         matches.sort(key=lambda match: (-match.bm25, -match.turn.moment))
@@ -141,7 +137,6 @@ class TurnIndex:
 
     @guarded
     def list_containing(self, texts: Sequence[str], session: str) -> dict[str, str]:
-        """The turns, by uuid, that contain one of these texts verbatim, and all turns of a session."""
         found = dict[str, str]()
         for text in texts:
             found.update(self._connection.execute("SELECT uuid, text FROM turns WHERE instr(text, ?)", (text,)))
@@ -155,7 +150,7 @@ class TurnIndex:
         with transaction(self._connection):
             rows = [row for uuid in uuids if (row := self._find_row(uuid)) is not None]
             for row in rows:
-                fulltext.remove(self._connection, row)
+                _TEXT.remove(self._connection, row)
                 self._connection.execute("DELETE FROM places WHERE row = ?", (row,))
                 self._connection.execute("DELETE FROM turns WHERE row = ?", (row,))
         return len(rows)
@@ -165,21 +160,18 @@ class TurnIndex:
         return int(row[0]) if row else None
 
     def _match(self, row: int, score: float) -> TurnMatch:
-        """Place a turn in the first session it was read in."""
         query = f"""SELECT session, path, {_TURN_COLUMNS}
             FROM places JOIN turns USING (row) JOIN sessions USING (session) WHERE row = ? ORDER BY number LIMIT 1"""  # noqa: S608 - fixed texts
         session, path, *columns = self._connection.execute(query, (row,)).fetchone()
         turn = IndexedTurn(*columns)
-        ways = (("<", "DESC"), (">", "ASC"))
-        before, after = (self._find_adjacent(session, turn, than, order) for than, order in ways)
-        return TurnMatch(session, path, turn, score, before, after)
-
-    def _find_adjacent(self, session: str, turn: IndexedTurn, than: str, order: str) -> IndexedTurn | None:
-        query = f"""SELECT {_TURN_COLUMNS} FROM places JOIN turns USING (row)
-            WHERE session = ? AND (moment, position) {than} (?, ?)
-            ORDER BY moment {order}, position {order} LIMIT 1"""  # noqa: S608 - fixed texts
-        found = self._connection.execute(query, (session, turn.moment, turn.position)).fetchone()
-        return IndexedTurn(*found) if found else None
+        adjacent: list[IndexedTurn | None] = []
+        for than, order in (("<", "DESC"), (">", "ASC")):
+            query = f"""SELECT {_TURN_COLUMNS} FROM places JOIN turns USING (row)
+                WHERE session = ? AND (moment, position) {than} (?, ?)
+                ORDER BY moment {order}, position {order} LIMIT 1"""  # noqa: S608 - fixed texts
+            other = self._connection.execute(query, (session, turn.moment, turn.position)).fetchone()
+            adjacent.append(IndexedTurn(*other) if other else None)
+        return TurnMatch(session, path, turn, score, *adjacent)
 
     def _prune(self) -> None:
         """Delete the sessions that ended first; their cursors stay, so they are not read again."""
@@ -202,16 +194,10 @@ class TurnIndex:
 
 
 _SESSION_COLUMNS = ", ".join(field.name for field in fields(ReadSession))
-_SESSION_MARKS = ", ".join("?" for _ in fields(ReadSession))
 _TURN_COLUMNS = ", ".join(field.name for field in fields(IndexedTurn))
 _INSERT_TURN = "INSERT INTO turns (uuid, role, time, project, text) VALUES (?, ?, ?, ?, ?)"
 _INSERT_PLACE = """INSERT INTO places (session, row, moment, position) VALUES (?, ?, ?, ?)
     ON CONFLICT (session, row) DO UPDATE SET moment = excluded.moment, position = excluded.position"""
-
-
-def _read_session(row: Sequence[Any]) -> ReadSession:
-    session, path, inode, offset, digest, whole, size, mtime = row
-    return ReadSession(session, path, inode, offset, digest, bool(whole), size, mtime)
 
 
 LEAD_CHARS = 120  # shown before the first matching word
@@ -223,10 +209,15 @@ def excerpt(text: str, weights: Mapping[Term, float], length: int) -> str:
     text = text.strip()
     if len(text) <= length:
         return text
-    folded = words.fold(text)
+    folded = fold(text)
     if len(folded) != len(text):  # positions have to stay
-        folded = "".join(words.fold(character)[:1] or " " for character in text)
-    places = [(match.start(), term) for term in weights for match in re.finditer(_stem_pattern(term.text), folded)]
+        folded = "".join(fold(character)[:1] or " " for character in text)
+    places: list[tuple[int, Term]] = []
+    for term in weights:  # and words that begin alike: `restart`, `restarted`, `restarting`
+        word = term.text
+        stem = word[: max(4, len(word) - 3)] if word.isalpha() and word.isascii() else word
+        pattern = (r"(?<![a-z0-9])" if stem[0].isascii() else "") + re.escape(stem)
+        places += [(match.start(), term) for match in re.finditer(pattern, folded)]
     places.sort(key=itemgetter(0))
 
     def weigh(start: int) -> float:
@@ -244,12 +235,5 @@ def excerpt(text: str, weights: Mapping[Term, float], length: int) -> str:
 
 
 def beginning(text: str, length: int) -> str:
-    """The beginning of a text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - len(ELLIPSIS)].rstrip() + ELLIPSIS
-
-
-def _stem_pattern(word: str) -> str:
-    """A pattern for words that begin alike: `restart`, `restarted`, `restarting`."""
-    stem = word[: max(4, len(word) - 3)] if word.isalpha() and word.isascii() else word
-    return (r"(?<![a-z0-9])" if stem[0].isascii() else "") + re.escape(stem)

@@ -13,8 +13,8 @@ Object = dict[str, Any]
 
 _ROLES = {"human": HUMAN, "user": HUMAN, "assistant": ASSISTANT, "ai": ASSISTANT, "model": ASSISTANT}
 _MESSAGE_LISTS = ("chat_messages", "messages", "conversation")
+_CONTAINERS = (*_MESSAGE_LISTS, "mapping", "conversations")
 _SPOKEN_TYPES = ("text", "multimodal_text")  # ChatGPT's other types are code, web pages and the user's profile
-
 
 Conversation = tuple[Turn, ...]
 
@@ -23,11 +23,14 @@ def conversations(values: Iterable[Any]) -> Iterator[Conversation]:
     """Yield the conversations of a file. Raises InputError if its first value belongs to none."""
     loose_turns: list[Turn] = []  # of a list that is itself one conversation
     for number, value in enumerate(values):
-        complete = list(_read_conversations(value))
+        inner = value.get("conversations") if isinstance(value, dict) else None
+        candidates = inner if isinstance(inner, list) else [value]
+        complete = [turns for each in candidates if isinstance(each, dict) and (turns := _read_turns(each))]
         turn = None if complete else _read_message(value, "", len(loose_turns))
-        if not (complete or turn or number or _is_empty_conversation(value)):
+        is_empty = isinstance(value, dict) and any(isinstance(value.get(name), list | dict) for name in _CONTAINERS)
+        if not (complete or turn or number or is_empty):
             raise InputError(
-                "it is JSON that memem does not recognise; memem imports conversations of Claude or ChatGPT, "
+                "it is JSON that memem does not recognise; memem imports conversations from Claude or ChatGPT, "
                 "a list of objects with role and content, or its own exports"
             )
         yield from complete
@@ -36,23 +39,10 @@ def conversations(values: Iterable[Any]) -> Iterator[Conversation]:
         yield tuple(loose_turns)
 
 
-def _is_empty_conversation(value: Any) -> bool:
-    names = (*_MESSAGE_LISTS, "mapping", "conversations")
-    return isinstance(value, dict) and any(isinstance(value.get(name), list | dict) for name in names)
-
-
-def _read_conversations(value: Any) -> Iterator[Conversation]:
-    if not isinstance(value, dict):
-        return
-    inner = value.get("conversations")
-    for conversation in inner if isinstance(inner, list) else [value]:
-        if isinstance(conversation, dict) and (turns := _read_turns(conversation)):
-            yield turns
-
-
 def _read_turns(value: Object) -> Conversation:
     session = _text(value, "uuid", "conversation_id", "id")
-    messages = next((value[name] for name in _MESSAGE_LISTS if isinstance(value.get(name), list)), None)
+    lists = (value[name] for name in _MESSAGE_LISTS if isinstance(value.get(name), list))
+    messages = next(lists, None)
     if messages is None:
         messages = _current_branch(value)
     turns = (_read_message(message, session, number) for number, message in enumerate(messages))
@@ -103,7 +93,6 @@ def _message_text(value: Object) -> str:
 
 
 def _time(value: Object) -> str:
-    """The time of a message in ISO 8601, or an empty string."""
     time = next((value[name] for name in ("created_at", "create_time", "timestamp") if value.get(name)), None)
     if isinstance(time, str):
         return time if moment(time) else ""

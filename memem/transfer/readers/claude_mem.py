@@ -38,11 +38,20 @@ def items(path: Path) -> Iterator[ImportItem]:
         sessions = _session_ids(database)
         for table in _tables(database):
             for row in _rows(database, table):
-                memory = _READERS[table](row)
+                memory, place = _READERS[table](row), f"claude-mem {table}/{_text(row, 'id')}"
                 session = _text(row, "memory_session_id", "sdk_session_id", "session_id")
-                place = f"claude-mem {table}/{_text(row, 'id')}"
-                memory = _complete(row, memory, sessions.get(session, session), place)
-                yield ImportItem(place, memory, problem="" if memory.body.strip() else "it has no text")
+                body = memory.body
+                if len(body) > MAX_BODY_CHARS:  # half a word may be an unrecognised half of a secret
+                    body = body[:MAX_BODY_CHARS].rpartition(" ")[0]
+                memory = replace(
+                    memory,
+                    body=body,
+                    project=normalise(_text(row, "merged_into_project", "project")),
+                    created=_time(row),
+                    source_session=sessions.get(session, session),
+                    source_turn=place,
+                )
+                yield ImportItem(place, memory, problem="" if body.strip() else "it has no text")
 
 
 @contextmanager
@@ -58,12 +67,11 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("PRAGMA trusted_schema = OFF")  # expressions in a foreign schema are not trusted
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             if not _tables(connection):
-                raise InputError("it is a database, but not one of claude-mem")
+                raise InputError("it is a database, but not a claude-mem database")
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # a table's name may not be UTF-8
-        raise InputError(
-            f"the database cannot be read ({error}); stop claude-mem or copy the file, and try again"
-        ) from None
+        advice = "stop claude-mem or copy the file, and try again"
+        raise InputError(f"the database cannot be read ({error}); {advice}") from None
 
 
 def _tables(database: sqlite3.Connection) -> list[str]:
@@ -78,7 +86,6 @@ def _rows(database: sqlite3.Connection, table: str) -> Iterator[Row]:
 
 
 def _session_ids(database: sqlite3.Connection) -> dict[str, str]:
-    """Map claude-mem's names of sessions to Claude Code's."""
     # Only a table: a view may produce rows without end.
     if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'sdk_sessions' AND type = 'table'").fetchone():
         return {}
@@ -125,20 +132,6 @@ _READERS: dict[str, Callable[[Row], Memory]] = {
 }
 
 
-def _complete(row: Row, memory: Memory, session: str, place: str) -> Memory:
-    body = memory.body
-    if len(body) > MAX_BODY_CHARS:
-        body = body[:MAX_BODY_CHARS].rpartition(" ")[0]  # half a word may be half a secret, which is not recognised
-    return replace(
-        memory,
-        body=body,
-        project=normalise(_text(row, "merged_into_project", "project")),
-        created=_time(row),
-        source_session=session,
-        source_turn=place,
-    )
-
-
 def _time(row: Row) -> str:
     time = _text(row, "created_at")
     if moment(time):
@@ -161,7 +154,6 @@ def _list(row: Row, name: str, max_chars: int = MAX_ITEM_CHARS) -> tuple[str, ..
 
 
 def _text(row: Row, *names: str) -> str:
-    """The first of these columns that is not empty, as text."""
     values = (row.get(name) for name in names)
     texts = (str(value) for value in values if isinstance(value, str | int | float))
     return next((text.encode("utf-8", "replace").decode().strip() for text in texts if text.strip()), "")

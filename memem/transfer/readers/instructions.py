@@ -1,7 +1,4 @@
-"""Split instructions for Claude Code (`CLAUDE.md`, its own memory files) into single statements.
-
-A statement is a paragraph or a bullet with its headings. A line that imports a file by `@path` is only reported.
-"""
+"""Split instructions for Claude Code (`CLAUDE.md`, its own memory) into statements: paragraphs or bullets."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +26,7 @@ _MARKUP = re.compile(r"[*_`#>]+")
 class Instruction:
     headings: tuple[str, ...]
     text: str
-    imports: str = ""  # the path, if the statement only imports a file
+    imports: str = ""  # the path, if the statement only imports a file by `@path`
 
     @property
     def place(self) -> str:
@@ -69,9 +66,7 @@ def _rule_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @dataclass(slots=True)
 class _Block:
-    """Lines that belong together: a paragraph, a bullet with everything below it, code, or a heading."""
-
-    kind: str
+    kind: str  # paragraph, bullet (with everything below it), code or heading
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -98,7 +93,6 @@ def statements(text: str) -> Iterator[Instruction]:
 
 
 def indexed_file(statement: Instruction) -> str:
-    """The file that a line of an index points to, or an empty string."""
     match = _INDEXED.match(statement.text)
     return match[1] if match else ""
 

@@ -20,8 +20,8 @@ from memem.core.surroundings import ROOT
 from memem.inject import notices
 from memem.model import plugin
 from memem.model.plugin import Plugin
+from memem.upkeep.checks.machine import set_up
 from memem.upkeep.checks.result import Diagnosis, broken, degraded, fine
-from memem.upkeep.checks.setup import set_up
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -110,14 +110,7 @@ def read_hooks(file: Path) -> list[Hook]:
     return sorted(dict.fromkeys(hooks), key=lambda hook: order.index(hook.event) if hook.event in order else len(order))
 
 
-def envelope(event: str, folder: Path) -> dict[str, Any]:
-    """The standard input of a hook."""
-    common = {"session_id": SESSION, "transcript_path": str(folder / f"{SESSION}.jsonl"), "cwd": str(folder)}
-    return {**common, "hook_event_name": event, **ENVELOPES.get(event, {})}
-
-
-def environment(ws: Workspace, found: Plugin, folder: Path) -> dict[str, str]:
-    """The user's environment, with the variables that Claude Code sets."""
+def _environment(ws: Workspace, found: Plugin, folder: Path) -> dict[str, str]:
     is_default = settings.locate_home(ws.environ, ws.user_home) == ws.home.root
     is_set = is_default and ws.settings.sources["vault"] != "argument"
     options = settings.plugin_options(ws.environ) or stored_plugin_options(ws.home)
@@ -135,28 +128,26 @@ def environment(ws: Workspace, found: Plugin, folder: Path) -> dict[str, str]:
 
 def _run(ws: Workspace, hook: Hook, found: Plugin, folder: Path) -> HookRun:
     """Run a hook until it ends or its time is up; then end its whole process group."""
-    (folder / f"{SESSION}.jsonl").touch()
-    log_size = _size(ws.home.hooks_log)
-    before = ws.ticks()
+    transcript = folder / f"{SESSION}.jsonl"
+    transcript.touch()
+    given = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(folder)}
+    given |= {"hook_event_name": hook.event, **ENVELOPES.get(hook.event, {})}
+    log, before = ws.home.hooks_log, ws.ticks()
+    log_size = _size(log)
+    command, environ, pipe = [SHELL, "-c", hook.command], _environment(ws, found, folder), subprocess.PIPE
     process = subprocess.Popen(
-        [SHELL, "-c", hook.command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=environment(ws, found, folder),
-        start_new_session=True,
+        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=environ, start_new_session=True
     )
     with process:
         try:
-            given = json.dumps(envelope(hook.event, folder)).encode()
-            output, complaint = process.communicate(given, timeout=hook.seconds)
+            output, complaint = process.communicate(json.dumps(given).encode(), timeout=hook.seconds)
             code: int | None = process.returncode
         except subprocess.TimeoutExpired as late:
             # A child that keeps the output open counts too: Claude Code also waits for it.
             processes.end_group(process.pid)
             output, complaint, code = late.output or b"", late.stderr or b"", None
-    complaint += b" " + _added_since(ws.home.hooks_log, log_size)
+    if (new_size := _size(log)) != log_size:  # a failing hook reports its error only there
+        complaint += b" " + log.read_bytes()[log_size if new_size > log_size else 0 :]  # it may have been rotated
     errors = " ".join(complaint.decode("utf-8", "replace").split())
     return HookRun(code, ws.ticks() - before, output.decode("utf-8", "replace"), errors)
 
@@ -165,23 +156,11 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _added_since(log: Path, old_size: int) -> bytes:
-    """New bytes of a log, which may have been rotated: a failing hook reports its error only there."""
-    size = _size(log)
-    if size == old_size:
-        return b""
-    with log.open("rb") as file:
-        file.seek(old_size if size > old_size else 0)
-        return file.read()
-
-
 def _check_plugin(ws: Workspace, found: Plugin) -> list[Diagnosis]:
+    results = [fine("plugin", f"{found.root}, {'' if found.data else 'not '}installed in Claude Code")]
     if not found.enabled:
         fix = f"Run `claude plugin enable {plugin.NAME}@{plugin.MARKETPLACE}` to enable it."
         results = [degraded("plugin", f"{found.root} is disabled in Claude Code", fix)]
-    else:
-        state = "installed in Claude Code" if found.data else "not installed in Claude Code"
-        results = [fine("plugin", f"{found.root}, {state}")]
     if plugin.server_is_skipped(ws):
         detail = "Claude Code does not start it for 15 minutes after a failed start"
         results.append(degraded("server", detail, RECONNECT))
@@ -208,7 +187,6 @@ def _judge(ws: Workspace, hook: Hook, found: Plugin, run: HookRun) -> Diagnosis:
 
 
 def _output_problem(event: str, output: str) -> str:
-    """Why Claude Code cannot use the output of a hook; empty if it can."""
     if not output.strip():
         return ""
     if event in SILENT:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from memem.core import sqlite
 from memem.core.errors import Busy, IndexUnusable, MememError, VaultError, VaultUnmade
 from memem.notes import staleness
+from memem.safety.quote import count_noun
 from memem.search import vanished
 from memem.search.database import INDEX
 from memem.search.encoders import model
@@ -19,9 +20,8 @@ from memem.search.transcripts.turns import SESSIONS
 from memem.state import contexts
 from memem.state.tables import STATE
 from memem.upkeep import status
-from memem.upkeep.checks.folders import is_usable
+from memem.upkeep.checks.machine import is_usable, read_text
 from memem.upkeep.checks.result import BROKEN, DEGRADED, Diagnosis, broken, degraded, fine, of_error
-from memem.vault import review
 from memem.vault.opening import replaced_since, require_vault
 
 if TYPE_CHECKING:
@@ -60,16 +60,20 @@ def _check_vault_folder(ws: Workspace) -> Diagnosis:
         detail = f"{vault} was replaced by another vault on {since[:16].replace('T', ' ')}"
         return degraded("vault", detail, "If you did not intend this, mount or sync the vault you want.")
     is_elsewhere = ws.home.root.exists() and vault.stat().st_dev != ws.home.root.stat().st_dev
-    return fine("vault", f"{vault}, on another file system than {ws.home.root}" if is_elsewhere else str(vault))
+    return fine("vault", f"{vault}, on a different file system from {ws.home.root}" if is_elsewhere else str(vault))
 
 
 def _check_index(ws: Workspace) -> list[Diagnosis]:
-    """Check the index after bringing it up to date."""
     scanned = refresh(ws)
     serious = sum(finding.serious for finding in status.check(ws))
     changed = scanned.changed + scanned.gone
-    updated = f"; {changed:,} had changed and were read now" if changed else ""
-    found = [fine("index", f"{ws.index.count():,} memories in {scanned.files:,} files{updated}")]
+    updated = f"; {changed:,} changed since the last check" if changed else ""
+    found = [
+        fine(
+            "index",
+            f"{count_noun(ws.index.count(), 'memory', 'memories')} in {count_noun(scanned.files, 'file')}{updated}",
+        )
+    ]
     if serious:
         detail = "1 needs attention" if serious == 1 else f"{serious} need attention"
         found.append(degraded("notes", detail, "Run `memem index check` to list them."))
@@ -90,8 +94,8 @@ def _check_meaning(ws: Workspace) -> list[Diagnosis]:
     found = [fine("encoder", f"{state.encoder}: {state.described}{place}")]
     if state.unread:
         one = state.unread == 1
-        memories = "1 memory is in a script" if one else f"{state.unread:,} memories are in scripts"
-        detail = f"{memories} that the model does not know; keywords find {'it' if one else 'them'}"
+        memories = "1 memory is written in a script" if one else f"{state.unread:,} memories are written in scripts"
+        detail = f"{memories} that the model does not know; only keywords find {'it' if one else 'them'}"
         advice = "a multilingual model supports search by meaning too (docs/configuration.md, Other languages)"
         found.append(fine("languages", f"{detail}; {advice}"))
     if state.notice:
@@ -109,10 +113,7 @@ def _check_meaning(ws: Workspace) -> list[Diagnosis]:
 
 
 def _last_line(log: Path) -> str:
-    try:
-        return log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
-    except OSError:
-        return ""
+    return read_text(log).strip().rpartition("\n")[2]
 
 
 def check_vault(ws: Workspace) -> list[Diagnosis]:
@@ -125,25 +126,21 @@ def check_vault(ws: Workspace) -> list[Diagnosis]:
     if gone := vanished.list_undecided(ws):
         names = ", ".join(f"memem/{note.path}" for note in gone[:MAX_SHOWN])
         more = ", ..." if len(gone) > MAX_SHOWN else ""
-        detail = f"{len(gone)} notes disappeared together ({names}{more}); they are not recalled"
-        fix = "Bring them back (mount, sync, Obsidian's trash), or run `memem forget --vanished` if you deleted them."
+        detail = f"{count_noun(len(gone), 'note')} missing ({names}{more}) and not recalled"
+        fix = "Restore it (mount, sync, Obsidian's trash), or run `memem forget --vanished` if you deleted it."
         found.append(degraded("vanished", detail, fix))
-    if waiting := review.count_proposals(ws.store):
-        proposals = "1 proposal waits" if waiting == 1 else f"{waiting} proposals wait"
-        found.append(fine("review", f"{proposals} for you: `memem review`"))
+    if waiting := len(ws.store.proposal_files()):
+        proposals = "1 proposal is" if waiting == 1 else f"{waiting} proposals are"
+        found.append(fine("review", f"{proposals} waiting for you: `memem review`"))
     with suppress(IndexUnusable):  # reported by `check`
         if held := ws.index.count_where("review = 'waiting'"):
-            notes = "1 note reads" if held == 1 else f"{held} notes read"
-            detail = f"{notes} like an instruction to the model; not recalled until you have reviewed them"
-            found.append(degraded("held", detail, "Run `memem review` and accept or reject each."))
+            notes, them = ("1 note reads", "it") if held == 1 else (f"{held} notes read", "them")
+            detail = f"{notes} like an instruction to the model; not recalled until you have reviewed {them}"
+            found.append(degraded("held", detail, "Run `memem review` to accept or reject what is held back."))
     return found
 
 
-# --- databases ----------------------------------------------------------------------------------------------------
-
-
 def check_databases(ws: Workspace) -> list[Diagnosis]:
-    """Check every database thoroughly."""
 
     def check_index() -> None:
         sqlite.check_integrity(ws.index_file, INDEX, thorough=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import memem
-from memem.safety.credentials.formats import FormatRule, gitleaks_formats, gitleaks_named, load_rules
+from memem.safety.credentials.formats import FormatRule, load_gitleaks, load_rules
 from memem.safety.credentials.redact import find, marked, redact
 
-TABLE = list(dict.fromkeys(rule for _, rule in (*gitleaks_formats(), *gitleaks_named())))
+TABLE = list(dict.fromkeys(rule for _, rule in (*load_gitleaks("formats"), *load_gitleaks("named"))))
 
 
 @pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.kind)
@@ -47,7 +47,7 @@ def test_words_of_the_same_length_are_not_secrets() -> None:
 def test_only_key_files_nest_unbounded_repeats() -> None:
     """Repeats such as `(a+)+` can take forever. Those of key files are tested in test_secrets_in_time."""
     nested = re.compile(r"\((?:\?[:=!i-]+)?[^()]*[*+][^()]*\)[*+](?!\+)")
-    rules = [*TABLE, *(rule for part in ("words", "phrases", "blocks") for rule in load_rules(part))]
+    rules = [*TABLE, *(rule for part in ("words", "phrases", "blocks") for _, rule in load_rules(part))]
     patterns = [(rule.kind, pattern) for rule in rules for pattern in (rule.pattern, rule.block)]
     assert {kind for kind, pattern in patterns if nested.search(pattern)} == {"private key"}
 

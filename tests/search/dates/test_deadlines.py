@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from memem.search.dates.deadlines import MAX_STATEMENT_CHARS, find_deadline
+from memem.search.dates.parse import MAX_STATEMENT_CHARS, find_deadline
 
 TUESDAY = date(2026, 11, 17)
 

@@ -10,8 +10,8 @@ from memem.core import files, locks
 from memem.core.errors import Busy, HomeError, ModelError, VaultMissing
 from memem.notes import forget, save, write
 from memem.search import find, vectors
-from memem.search.encoders import encode
-from memem.search.encoders.encode import EncodeReport, encode_all, encode_pending
+from memem.search.encoders import model
+from memem.search.encoders.model import EncodeReport, encode_all, encode_pending
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
@@ -28,7 +28,7 @@ def filled(meant: Workspace) -> Workspace:
 
 @pytest.fixture
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "STEP", 2)
+    monkeypatch.setattr(model, "STEP", 2)
 
 
 def find_by_meaning(ws: Workspace, word: str) -> list[str]:
@@ -90,14 +90,14 @@ def test_progress_goes_up_to_the_total(filled: Workspace) -> None:
 def test_steps_grow_while_they_are_quick_and_shrink_for_a_model_that_is_slow(
     filled: Workspace, encoder: FakeEncoder, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encode, "FIRST_STEP", 1)
+    monkeypatch.setattr(model, "FIRST_STEP", 1)
     steps: list[int] = []
     encode_all(filled, lambda done, _: steps.append(done))
     assert steps == [0, 1, 3, 7]
     slow = FakeEncoder("somebody/large-model 1")
     slow.passages = lambda texts: clock.forward(seconds=len(texts)) or encoder.passages(texts)  # type: ignore[method-assign,func-returns-value]
     use(filled, slow)
-    monkeypatch.setattr(encode, "FIRST_STEP", 4)
+    monkeypatch.setattr(model, "FIRST_STEP", 4)
     steps.clear()
     encode_all(filled, lambda done, _: steps.append(done))
     assert steps == [0, 4, 6, 7]

@@ -11,7 +11,7 @@ import pytest
 
 from memem.notes import save
 from memem.search import find
-from memem.search.encoders import download, encode, model, weights
+from memem.search.encoders import download, model, weights
 from memem.search.encoders.model import ModelState
 from memem.search.encoders.weights import WeightsFolder
 from memem.workspace import Workspace
@@ -41,7 +41,7 @@ def test_the_state_has_the_weights_folder_and_the_number_of_vectors(meant: Works
         "minilm", weights.MODEL, str(small_weights), "hub cache", passages=2, dimensions=2_048, multilingual=True
     )
     assert model.model_state(meant) == known
-    encode.encode_all(meant)
+    model.encode_all(meant)
     assert model.model_state(meant) == replace(known, encoded=2)
     save.save(meant, "A third fact.")
     assert model.model_state(meant) == replace(known, passages=3, encoded=2)
@@ -95,7 +95,7 @@ def encode_with(ws: Workspace, model_name: str, means: dict[str, str] | None = N
     ws.close()
     ws.settings = replace(ws.settings, encoder="sentence-transformers", embed_model=model_name)
     ws._encoder, ws._query = FakeEncoder(f"{model_name} 1", means), None
-    encode.encode_all(ws)
+    model.encode_all(ws)
     ws._encoder = None
 
 
@@ -105,7 +105,7 @@ def test_a_model_that_is_not_loaded_is_described_by_its_vectors(ws: Workspace, m
     encode_with(ws, "somebody/a-model")
     state = model.model_state(ws)
     assert (state.encoded, state.passages, state.dimensions, state.multilingual) == (1, 1, 2_048, True)
-    assert state.described == "somebody/a-model, 2048 dimensions, reads other scripts"
+    assert state.described == "somebody/a-model, 2048 dimensions, also reads non-Latin scripts"
     save.save(ws, "Another fact.")
     assert (model.model_state(ws).encoded, model.model_state(ws).passages) == (1, 2)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memem.core.memory import Edge, Memory
+from memem.search.database import MIGRATIONS
 from memem.search.graph.edges import BUILT_FOR
 from memem.search.notes import NoteIndex, NoteRow
-from memem.search.schema import MIGRATIONS
 
 BEFORE = 3
 """Migrations there were before edges."""

@@ -12,7 +12,7 @@ from memem.core.errors import ModelError
 from memem.core.memory import KINDS, Memory
 from memem.notes import save, write
 from memem.search import meaning, rebuild, refresh
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.graph import build, read
 from memem.search.graph.build import MAX_DEGREE, GraphSummary
 from memem.search.graph.rules import Clusters
@@ -117,7 +117,7 @@ def test_without_encoder_links_and_rare_keys_connect(ws: Workspace) -> None:
     woven = build.rebuild(ws)
     assert pairs(ws) == {frozenset(("First", "Second")), frozenset(("Second", "Third"))}
     assert woven.origins == {"key": 1, "path": 1}
-    assert woven.by == "words only (links, and rare keys or paths in common): MEMEM_ENCODER is none"
+    assert woven.by == "words and links only, not meaning: MEMEM_ENCODER is none"
     assert read.compute_stats(ws).by == woven.by
 
 
@@ -126,7 +126,7 @@ def test_missing_model_is_reported(garage: Workspace, monkeypatch: pytest.Monkey
         raise ModelError("The weights are not here.")
 
     monkeypatch.setattr(meaning, "update_pending", broken)
-    assert build.rebuild(garage).by.endswith("in common): The weights are not here")
+    assert build.rebuild(garage).by.endswith("not meaning: The weights are not here")
 
 
 def test_unreadable_languages_are_linked_by_words(meant: Workspace, encoder: FakeEncoder) -> None:
@@ -136,7 +136,7 @@ def test_unreadable_languages_are_linked_by_words(meant: Workspace, encoder: Fak
     keep(meant, "Vehicles with damaged brakes belong into the garage.")
     woven = build.rebuild(meant)
     assert woven.origins == {"key": 1}
-    assert woven.by == "meaning; 2 of 3 have no vector and are linked by words"
+    assert woven.by == "meaning; 2 of 3 without a vector, linked by words"
 
 
 # --- when ---------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_reading_a_large_vault_does_not_rebuild(garage: Workspace, monkeypatch: 
 
 
 def test_background_rebuilds_only_after_changes(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    encode.encode_all(garage)
+    model.encode_all(garage)
     made: list[Workspace] = []
     whole = build.rebuild
 
@@ -183,7 +183,7 @@ def test_background_rebuilds_only_after_changes(garage: Workspace, monkeypatch: 
 def test_background_skips_a_very_large_vault(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "MAX_BACKGROUND_NOTES", 2)
     build.refresh_in_background(garage)
-    assert not read.is_built(garage)
+    assert not garage.index.meta("graph_for")
 
 
 def test_background_waits_for_missing_vectors(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_background_waits_for_missing_vectors(garage: Workspace, monkeypatch: py
     build.refresh_in_background(garage)
     assert read.is_behind(garage)
     assert read.list_edges(garage) == before
-    encode.encode_all(garage)
+    model.encode_all(garage)
     build.refresh_in_background(garage)
     assert len(read.list_edges(garage)) == 3
 
@@ -241,7 +241,7 @@ def library(ws: Workspace, topics: list[Memory]) -> Workspace:
         path = ws.store.paths.memories / notes.file_name(memory)
         path.write_text(notes.new_text(memory))
     refresh.refresh(ws)
-    encode.encode_all(ws)
+    model.encode_all(ws)
     return ws
 
 

@@ -33,7 +33,7 @@ def clusters(count: int, pairs: list[tuple[int, int]]) -> list[int]:
     found = Clusters(count)
     for one, other in pairs:
         found.join(one, other)
-    return found.all()
+    return [found.of(place) for place in range(count)]
 
 
 def ends(pairs: list[Pair]) -> list[tuple[int, int]]:

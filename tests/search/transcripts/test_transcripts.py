@@ -14,7 +14,6 @@ from memem.core.conversation import OWN_CALL
 from memem.core.errors import HomeError, IndexDamaged, InputError
 from memem.core.memory import SLICE_HEADING
 from memem.mine import schedule
-from memem.search.transcripts import readable
 from memem.search.transcripts import sessions as transcripts_sessions
 from memem.search.transcripts.sessions import CONTEXT_CHARS, EXCERPT_CHARS, TurnContext, TurnHit
 from memem.search.transcripts.turns import TurnIndex
@@ -298,7 +297,7 @@ def test_lone_surrogates_are_accepted(ws: Workspace, session: Transcript) -> Non
 
 def test_only_new_turns_are_read(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[int] = []
-    real = readable.read_conversation
+    real = transcripts_sessions.read_conversation
 
     def watched(file: object, start: int, name: str) -> Iterator[object]:
         starts.append(start)

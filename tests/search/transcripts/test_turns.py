@@ -11,7 +11,7 @@ import pytest
 from memem.core import sqlite
 from memem.core.conversation import ReadSession
 from memem.core.errors import Busy, IndexDamaged, IndexTooNew
-from memem.search import words
+from memem.search import fulltext
 from memem.search.transcripts import turns
 from memem.search.transcripts.turns import IndexedTurn, TurnIndex, TurnMatch
 
@@ -213,7 +213,7 @@ def test_file_that_is_not_a_database_is_damaged(path: Path) -> None:
 def test_old_file_is_migrated_for_other_languages(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
         before.setattr(turns, "MIGRATIONS", turns.MIGRATIONS[:1])
-        before.setattr(words, "index_text", str.lower)
+        before.setattr(fulltext, "index_text", str.lower)
         with closing(TurnIndex(path)) as old:
             fill(old, "s1", make_turn("a", "Gałąź wydania"), make_turn("b", "The release branch"))
             assert uuids(old, "galaz") == []

@@ -81,7 +81,7 @@ def test_uncheckpointed_rows_are_read(tmp_path: Path) -> None:
 
 
 def test_another_database_and_a_damaged_one_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not one of claude-mem"):
+    with pytest.raises(InputError, match="not a claude-mem database"):
         read(database(tmp_path, "CREATE TABLE memories (id INTEGER, text TEXT);"))
     (tmp_path / "claude-mem.db").write_bytes(claude_mem.MAGIC + b"\0" * 500)
     with pytest.raises(InputError, match="cannot be read"):

@@ -35,7 +35,7 @@ def test_nested_values_are_returned_but_not_written() -> None:
     ("text", "message"),
     [
         ("---\ntitle: never closed\n", "no closing line"),
-        ("---\na: [\n---\nWords.", "not YAML"),
+        ("---\na: [\n---\nWords.", "not valid YAML"),
         ("---\na: " + "[" * 5_000 + "]" * 5_000 + "\n---\nWords.", "nested too deep"),
         ("+++\nno equals sign\n+++\nWords.", "not valid TOML"),
         ('{\n"a"\n}\nWords.', "not valid JSON"),

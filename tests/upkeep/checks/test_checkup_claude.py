@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.upkeep.checks import mining
+from memem.upkeep import doctor
 from memem.upkeep.checks.result import DEGRADED, FINE, Diagnosis
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -14,7 +14,7 @@ HELP = "Commands:\n  auth    Manage authentication\n"
 
 
 def check(ws: Workspace, *, wanted: bool = True) -> Diagnosis:
-    (found,) = mining.check_claude(ws, wanted=wanted)
+    (found,) = doctor.check_claude(ws, wanted=wanted)
     return found
 
 
@@ -26,7 +26,7 @@ def install(tmp_path: Path, status: object, help: str = HELP) -> Path:
 @pytest.mark.parametrize("wanted", [True, False])
 def test_path_and_login_are_reported(ws: Workspace, tmp_path: Path, wanted: bool) -> None:
     command = install(tmp_path, {"loggedIn": True, "authMethod": "claude.ai"})
-    assert check(ws, wanted=wanted) == Diagnosis("claude", FINE, f"2.1.325 in {command}, logged in (claude.ai)")
+    assert check(ws, wanted=wanted) == Diagnosis("claude", FINE, f"2.1.325 at {command}, logged in (claude.ai)")
 
 
 @pytest.mark.parametrize(("wanted", "state"), [(True, DEGRADED), (False, FINE)])
@@ -42,7 +42,7 @@ def test_one_that_is_not_logged_in_is_a_loss_where_it_is_wanted(
 def test_one_that_does_not_say_is_fine(ws: Workspace, tmp_path: Path) -> None:
     install(tmp_path, {}, help="Commands:\n")
     assert check(ws).state == FINE
-    assert "login unknown" in check(ws).detail
+    assert "login status unknown" in check(ws).detail
 
 
 @pytest.mark.parametrize(("wanted", "state"), [(True, DEGRADED), (False, FINE)])

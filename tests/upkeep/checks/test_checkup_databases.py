@@ -11,7 +11,7 @@ import pytest
 from memem.core import sqlite
 from memem.core.errors import Busy
 from memem.notes import save
-from memem.search.encoders import encode
+from memem.search.encoders import model
 from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent
 from memem.upkeep import doctor
@@ -27,7 +27,7 @@ ALL = ("index", "vectors", "state", "contexts", "turns")
 def full(meant: Workspace, small_weights: Path) -> Workspace:
     """A home with every database there is."""
     save.save(meant, "Tokens are signed with RS256.")
-    encode.encode_all(meant)
+    model.encode_all(meant)
     consent.opt_in(meant)
     meant.contexts.add("s", ["a"], 0)
     TurnIndex(meant.home.turns_file).close()

@@ -11,7 +11,7 @@ from memem.core import files, locks
 from memem.core.dates import iso
 from memem.core.errors import HomeError
 from memem.notes import save
-from memem.upkeep.checks import folders
+from memem.upkeep.checks import machine
 from memem.upkeep.checks.result import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.workspace import Workspace, open_workspace
 
@@ -26,7 +26,7 @@ def used(ws: Workspace) -> Workspace:
 
 
 def check(ws: Workspace) -> dict[str, Diagnosis]:
-    found = [*folders.check(ws), *folders.check_logs(ws)]
+    found = [*machine.check_home(ws), *machine.check_logs(ws)]
     assert [each for each in found if bool(each.fix) != (each.state != FINE)] == []
     return {each.what: each for each in found}
 
@@ -37,7 +37,7 @@ def test_a_home_in_use_is_fine_and_private(used: Workspace) -> None:
 
 
 def test_a_home_that_is_to_be_is_fine_and_not_made(ws: Workspace) -> None:
-    assert check(ws)["home"] == Diagnosis("home", FINE, f"{ws.home.root}, created when it is needed")
+    assert check(ws)["home"] == Diagnosis("home", FINE, f"{ws.home.root}, to be created when needed")
     assert not ws.home.root.exists()
 
 
@@ -62,7 +62,7 @@ def test_a_folder_in_it_that_cannot_be_used_is_broken(
     used: Workspace, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = used.home.root / name
-    monkeypatch.setattr(folders, "is_usable", lambda folder: folder != closed)
+    monkeypatch.setattr(machine, "is_usable", lambda folder: folder != closed)
     assert check(used)["home"].detail == f"you cannot read or write {closed}"
     assert check(used)["home"].state == BROKEN
 
@@ -84,7 +84,7 @@ def test_low_disk_space_is_reported_with_its_folder(used: Workspace, monkeypatch
     vault = used.settings.vault
     monkeypatch.setattr("shutil.disk_usage", lambda place: Usage(1, 1, 150_000_000 if place == vault else 10**12))
     found = check(used)["space"]
-    assert (found.state, found.detail) == (DEGRADED, f"only 150 MB free on the disk with {vault}")
+    assert (found.state, found.detail) == (DEGRADED, f"only 150 MB free on the disk that holds {vault}")
 
 
 def test_old_leftovers_of_killed_writers_are_reported(used: Workspace) -> None:
@@ -96,7 +96,7 @@ def test_old_leftovers_of_killed_writers_are_reported(used: Workspace) -> None:
     assert "leftovers" not in check(used)
     for path in left:
         os.utime(path, (now - 7200, now - 7200))
-    assert check(used)["leftovers"].detail == f"2 temporary files left by a killed process, such as {left[0]}"
+    assert check(used)["leftovers"].detail == f"2 temporary files left by killed processes, in {left[0].parent}"
     assert all(path.exists() for path in left)
 
 
@@ -108,7 +108,7 @@ def test_a_temporary_file_that_is_gone_meanwhile_was_in_use(
 
 
 def test_held_lock_is_reported_with_its_process(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(machine, "WAIT_SECONDS", 0.0)
     with locks.holding(used.home.write_lock, 0):
         found = check(used)["locks"]
     assert (found.state, str(used.home.write_lock) in found.detail) == (DEGRADED, True)
@@ -118,8 +118,8 @@ def test_held_lock_is_reported_with_its_process(used: Workspace, monkeypatch: py
 
 
 def test_held_lock_is_reported_without_a_known_process(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(folders, "LOCKS", Path("/nowhere"))
+    monkeypatch.setattr(machine, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(machine, "LOCKS", Path("/nowhere"))
     with locks.holding(used.home.write_lock, 0):
         assert "another process holds" in check(used)["locks"].detail
 
@@ -144,7 +144,7 @@ def test_hook_errors_of_the_last_day_are_reported(used: Workspace) -> None:
     found = check(used)["hooks log"]
     assert found.state == DEGRADED
     assert found.detail == f"{new} Stop: second | without a time | {new} Stop: last"
-    assert "all 4 lines" in found.fix
+    assert "everything from the last day" in found.fix
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.upkeep.checks import setup
+from memem.upkeep.checks import machine
 from memem.upkeep.checks.result import BROKEN, DEGRADED, FINE, Diagnosis
 
 LOCK = """\
@@ -58,7 +58,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def check(root: Path, prefix: Path) -> dict[str, Diagnosis]:
-    found = setup.check(root, prefix)
+    found = machine.check_environment(root, prefix)
     assert [each for each in found if bool(each.fix) != (each.state != FINE)] == []
     return {each.what: each for each in found}
 
@@ -73,7 +73,7 @@ def test_a_set_up_as_it_should_be_is_fine(root: Path, prefix: Path) -> None:
 
 
 def test_the_set_up_that_runs_this_is_looked_at() -> None:
-    assert setup.check()[0].state == FINE
+    assert machine.check_environment()[0].state == FINE
 
 
 def test_an_old_interpreter_is_broken(root: Path, prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +87,8 @@ def test_an_sqlite_without_full_text_is_broken(root: Path, prefix: Path, monkeyp
         def execute(self, *_: object) -> sqlite3.Cursor:
             raise sqlite3.OperationalError("no such module: fts5")
 
-    monkeypatch.setattr("memem.upkeep.checks.setup.sqlite3.connect", lambda _: Lesser(":memory:"))
-    assert "has no FTS5" in check(root, prefix)["python"].detail
+    monkeypatch.setattr("memem.upkeep.checks.machine.sqlite3.connect", lambda _: Lesser(":memory:"))
+    assert "has no full-text search (FTS5)" in check(root, prefix)["python"].detail
 
 
 @pytest.mark.parametrize("missing", ["built", "requirements.lock"])

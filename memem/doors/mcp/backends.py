@@ -1,24 +1,134 @@
-"""The backend while the environment is being set up, in which it then continues this process; see `protocol.py`."""
+"""The backends of the loop: `Calls` loads memem and calls its tools, `Waiting` waits for its environment.
 
+See `protocol.py` for the Python they run on.
+"""
+
+import _thread
 import os
 import sys
 import time
+from collections import deque
 from time import monotonic
 
 from memem.doors.mcp.loop import Backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from subprocess import Popen
+    from typing import Any, Protocol
 
+    from memem.doors.mcp.loop import Call
+
+    class Service(Protocol):
+        """memem, loaded: `memem.serving.Serving`."""
+
+        @property
+        def tools(self) -> str: ...
+        def result(self, name: str, arguments: "dict[str, Any]") -> "tuple[str, bool]": ...
+        def close(self) -> None: ...
+
+
+# memem is loaded this long after the start, or with the first call. Sooner it would compete with the first hooks.
+LOAD_AFTER_SECONDS = 1.0
+LOAD_SECONDS = 30.0
 POLL_SECONDS = 1.0
 FLUSH_SECONDS = 0.05
 WAIT_SECONDS = 5.0  # how long a call waits for a set-up in progress
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
 UNDER_WAY_SECONDS = 1800.0
-BEING_SET_UP = "memem is being set up in the background (about a minute on a first start). Try again shortly."
+BEING_SET_UP = "memem is being set up in the background (this takes about a minute the first time). Try again shortly."
 FAILED = "memem could not be set up: {} memem retries automatically; the tools work once the cause is fixed."
-UNKNOWN = "the disk may be full, or {} cannot be written."
+UNKNOWN = "the disk may be full, or memem cannot write to {}."
+STILL_LOADING = "memem is still loading after {:.0f} seconds; the disk may be slow. Try again shortly."
+
+
+class Calls(Backend):
+    """A thread that loads the service and calls its tools, one at a time. It never holds up the protocol."""
+
+    def __init__(self, load: "Callable[[], Service]", describe: "Callable[[BaseException], str]") -> None:
+        """`describe` turns an exception into the text of a tool error."""
+        self._load, self._describe = load, describe
+        self._service: "Service | None" = None
+        self._problem = ""
+        self._waiting: "deque[Call]" = deque()
+        self._has_work = _thread.allocate_lock()
+        self._has_work.acquire()
+        self._is_wanted = self._has_begun = False
+        self._started = monotonic()
+
+    def prepare(self) -> None:
+        """Load memem as soon as the client has its answer; the imports would delay it."""
+        self._is_wanted = True
+
+    def submit(self, call: "Call") -> None:
+        self.prepare()
+        self._waiting.append(call)
+        try:  # noqa: SIM105 - contextlib would have to be imported
+            self._has_work.release()
+        except RuntimeError:
+            pass  # it has been released already
+
+    def tick(self) -> "float | None":
+        if not self._has_begun:
+            left = self._started + LOAD_AFTER_SECONDS - monotonic()
+            if not self._is_wanted and left > 0:
+                return left
+            if not self.loop.output:
+                import threading  # here, so that it registers this thread as the main one, after the first answer
+
+                self._has_begun = True
+                threading.Thread(target=self._work, name="memem calls", daemon=True).start()
+        if self._service is not None or not self.loop.unanswered:
+            return None
+        left = self.loop.unanswered[0].received + LOAD_SECONDS - monotonic()
+        if left > 0:
+            return left
+        self.loop.deliver(self.loop.unanswered[0], STILL_LOADING.format(LOAD_SECONDS), True)
+        return 0.0
+
+    def close(self) -> None:
+        """Close the service. A call in progress is left to end with the process."""
+        service, self._service = self._service, None
+        if service is not None:
+            service.close()
+
+    def _work(self) -> None:
+        self._ensure_loaded()
+        while True:
+            while self._waiting:
+                call = self._waiting.popleft()
+                if not call.is_settled:
+                    self._answer(call)
+            self._has_work.acquire()  # which `submit` releases
+
+    def _answer(self, call: "Call") -> None:
+        service = self._ensure_loaded()
+        try:
+            text, is_error = service.result(call.name, call.arguments) if service else (self._problem, True)
+        except Exception as error:  # noqa: BLE001 - the outermost function of a door
+            text, is_error = self._describe(error), True
+
+        def deliver() -> None:
+            self.loop.deliver(call, text, is_error)
+            if service:
+                self.loop.set_tools(service.tools)
+
+        self.loop.call_soon(deliver)
+
+    def _ensure_loaded(self) -> "Service | None":
+        if self._service is not None:
+            return self._service
+        try:
+            service = self._load()
+        except Exception as error:  # noqa: BLE001 - the outermost function of a door
+            self._problem = self._describe(error)
+            print("memem:", self._problem, file=sys.stderr, flush=True)
+            self.loop.call_soon(lambda: self.loop.set_tools("default"))
+            return None
+        self._service = service
+        self.loop.call_soon(lambda: self.loop.set_tools(service.tools))
+        return service
 
 
 class Waiting(Backend):
@@ -70,12 +180,11 @@ class Waiting(Backend):
             self._start_set_up()
 
     def _is_under_way(self) -> bool:
-        path = os.path.join(self._venv, ".memem", "under-way")
         try:
-            is_recent = abs(time.time() - os.stat(path).st_mtime) < UNDER_WAY_SECONDS
+            changed = os.stat(os.path.join(self._venv, ".memem", "under-way")).st_mtime
         except OSError:
             return False
-        return is_recent and is_running(self._read("under-way") or "")
+        return abs(time.time() - changed) < UNDER_WAY_SECONDS and is_running(self._read("under-way") or "")
 
     def _start_set_up(self) -> None:
         """Have bootstrap.sh begin a set-up, which outlives this process."""
@@ -97,8 +206,8 @@ class Waiting(Backend):
             self._poll_at = monotonic() + FLUSH_SECONDS
             return
         lines = b"".join(call.line for call in self.loop.unanswered)
-        state = _state_file(b"%d\n" % self.loop.is_initialized + lines + self.loop.received)
-        if state is None and (self.loop.unanswered or self.loop.received):
+        state = _state_file(b"%d\n" % self.loop.is_initialized + lines + self.loop.input.rest)
+        if state is None and (self.loop.unanswered or self.loop.input.rest):
             return  # calls are answered in a moment, and their client can repeat them
         python = os.path.join(self._venv, "bin", "python")
         command = [python, "-I", "-S", os.path.join(self._root, "memem", "serve.py")]
@@ -128,7 +237,6 @@ class Waiting(Backend):
 
 
 def is_running(pid: str) -> bool:
-    """Whether a process with this number runs."""
     try:
         os.kill(int(pid), 0)
     except (ValueError, OverflowError, ProcessLookupError):

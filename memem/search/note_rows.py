@@ -1,31 +1,93 @@
-"""Notes that are not recalled: copies made by a sync service, and notes that read like instructions."""
+"""Read notes into rows of the index, behind the gate; sync copies and notes that read like instructions are marked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core import files
-from memem.core.errors import Ambiguous, NoteError, NotFound, VaultError
+from memem.core import dates, files
+from memem.core.errors import Ambiguous, NoteChanged, NoteError, NoteUnreadable, NotFound
+from memem.core.files import Stamp
+from memem.core.memory import QUARANTINED, fingerprint
+from memem.safety.gate import cleanse
 from memem.search.notes import NoteRow
-from memem.search.refresh import fresh_rows, read_row
+from memem.search.refresh import fresh_rows
+from memem.state import note_records
 from memem.vault import verdicts
 from memem.vault.copies import SyncCopy, possible_originals
+from memem.vault.store import MAX_NOTE_BYTES
 
 if TYPE_CHECKING:
     from memem.vault.note import Note
     from memem.workspace import Workspace
 
+RACY_SECONDS = 0.1  # a file changed this recently may change again within one tick of its time stamp
 COPY_MARK = "copy "  # before the digest in a copy's row, so that it is read again should it become a note of its own
 _CONFLICT_MARKS = tuple(map(re.compile, (rb"<<<<<<< ", rb"=======\r?\Z", rb">>>>>>> ")))
 MERGE_CONFLICT = "contains the conflict markers of an unfinished git merge (<<<<<<<, =======, >>>>>>>)"
 
 
+def read_row(ws: Workspace, path: str, stamp: Stamp) -> NoteRow | None:
+    """Read a memory's note for the index; None if it is left out."""
+    strict = ws.settings.frontmatter_strict
+    never_matches = (*stamp[:2], -1)  # read again by every scan
+    try:
+        note = ws.store.read(path)
+        problem = describe_copy_problem(ws, note)
+        if problem:
+            return NoteRow(path, never_matches, f"{COPY_MARK}{note.digest} {problem}", None, problem=problem)
+        row, originals = make_row(ws, note, stamp), possible_originals(path)
+        may_be_copy = any(copy.certain or ws.store.stamp(copy.original) is not None for copy in originals)
+        return replace(row, stamp=never_matches) if may_be_copy else row
+    except NoteChanged:
+        return None  # deleted since the scan
+    except NoteError as error:
+        data = ws.store.current_bytes(path, MAX_NOTE_BYTES) or b""
+        problem = MERGE_CONFLICT if has_merge_conflict(data) else str(error)
+        if strict == "raise":
+            raise NoteUnreadable(
+                f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
+                "MEMEM_FRONTMATTER_STRICT=quarantine."
+            ) from None
+        # An error of the disk or system passes and leaves the file as it is, so the note is read again by every scan.
+        stored = _settled(ws, stamp) if isinstance(error, NoteUnreadable) else never_matches
+        return None if strict == "skip" else NoteRow(path, stored, "", None, problem=problem)
+
+
+def make_row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
+    verdict, zone = cleanse(note.memory), ws.clock().tzinfo
+    memory = verdict.memory
+    review = verdicts.verdict_on(ws.store.paths, memory) if verdict.doubt else ""
+    statement, changed = fingerprint(memory.body), _changed(note, stamp)
+    memory, since = note_records.apply_stale(ws.home.stale_file, memory, statement)
+    held = dates.get_valid_span(memory, zone, dates.begin_of(since, zone) or changed)
+    spans = dates.get_stated_span(memory, zone), held
+    if review not in ("", verdicts.ACCEPTED):  # a person decides before it is shown
+        memory = replace(memory, status=QUARANTINED)
+    return NoteRow(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)
+
+
+def _changed(note: Note, stamp: Stamp) -> float:
+    """When the note last changed: by its properties, or by its file if a person has edited it."""
+    try:
+        stated = datetime.fromisoformat(note.memory.updated or note.memory.created).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return stamp[0] / 1e9
+    return max(stated, stamp[0] / 1e9) if note.touched_by_hand else stated
+
+
+def _settled(ws: Workspace, stamp: Stamp) -> Stamp:
+    """The stamp to store: one that never matches for a file that may change again within the same tick."""
+    mtime, ctime, size = stamp
+    age = ws.clock().timestamp() - max(mtime, ctime) / 1e9
+    return (mtime, ctime, size if abs(age) > RACY_SECONDS else -1)
+
+
 def describe_copy_problem(ws: Workspace, note: Note) -> str:
-    """Say why a note is a copy that is not recalled; empty for any other."""
     for copy in possible_originals(note.path):
         if ws.store.stamp(copy.original) is not None:
             if _is_same_memory(ws, note, copy):
@@ -33,10 +95,6 @@ def describe_copy_problem(ws: Workspace, note: Note) -> str:
         elif copy.certain and note.has_id and _is_forgotten(ws, note.memory.id):
             return f"is a copy that {copy.service} made of {copy.original}, which was forgotten"
     return ""
-
-
-def may_be_copy(ws: Workspace, path: str) -> bool:
-    return any(copy.certain or ws.store.stamp(copy.original) is not None for copy in possible_originals(path))
 
 
 def _is_same_memory(ws: Workspace, note: Note, copy: SyncCopy) -> bool:
@@ -52,30 +110,27 @@ def _is_same_memory(ws: Workspace, note: Note, copy: SyncCopy) -> bool:
 def _is_forgotten(ws: Workspace, identity: str) -> bool:
     if not ws.store.paths.tombstones.exists():
         return False
+    from memem.search import vanished
     from memem.vault import forgotten
 
-    with suppress(VaultError):
-        return bool(forgotten.find_by_id(ws.tombstones.load(), identity))
-    return False
+    return bool(forgotten.find_by_id(vanished.load_tombstones(ws), identity))
 
 
 def has_merge_conflict(data: bytes) -> bool:
-    """Tell whether git has left both sides of a conflict in a file."""
     lines = iter(data.split(b"\n"))  # line by line: one pattern for all marks would take quadratic time
     return all(any(mark.match(line) for line in lines) for mark in _CONFLICT_MARKS)
 
 
 def copy_advice(ws: Workspace, path: str) -> str:
-    """Say how a copy differs from its original, and what to do about it."""
     for copy in possible_originals(path):
         original = ws.store.absolute(copy.original)
         if original.is_file():
             difference = _describe_difference(ws.store.absolute(path), original)
             return (
-                f"{difference} Move missing lines to the original and delete this file; or delete the line `id:` in "
-                "it to make it a note of its own."
+                f"{difference} Move any missing lines to the original and delete this file, or delete its `id:` line "
+                "to make it a separate note."
             )
-    return "Delete it; or rename it, if you want it remembered again."
+    return "Delete it, or rename it if you want it to be remembered again."
 
 
 def _describe_difference(copy: Path, original: Path) -> str:
@@ -110,7 +165,6 @@ def apply_verdicts(ws: Workspace) -> None:
 
 
 def list_quarantined(ws: Workspace, *, decided: bool = False) -> list[NoteRow]:
-    """List the notes that wait for a person; with `decided`, also the rejected ones."""
     where = "review IN ('waiting', 'rejected')" if decided else "review = 'waiting'"
     return [row for row in fresh_rows(ws, lambda: ws.index.rows(f"{where} ORDER BY path")) if row.memory]
 
@@ -120,7 +174,7 @@ def find_quarantined(ws: Workspace, identity: str) -> NoteRow:
     rows = list_quarantined(ws, decided=True)
     matches = [row for row in rows if row.memory and wanted and row.memory.id.lower().startswith(wanted)]
     if not matches:
-        raise NotFound(f"No proposal has the id {identity!r}. `memem review` lists them.")
+        raise NotFound(f"No proposal has the id {identity!r}. `memem review` lists the proposals.")
     if len(matches) > 1:
         raise Ambiguous(f"{len(matches)} proposals have an id that starts with {identity!r}. Use more of the id.")
     return matches[0]
