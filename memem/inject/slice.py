@@ -129,7 +129,8 @@ def build_slice(
     if not packed.hits and not always:
         why = _reason_for_silence(found, missed)
         return Slice("", (), why, name, mode, session_id, found.degraded, runners_up=missed)
-    why = f"{len(packed.hits)} of {len(found.matches)} matching memories qualified"
+    memories = "memory" if len(found.matches) == 1 else "memories"
+    why = f"{len(packed.hits)} of {len(found.matches)} matching {memories} qualified"
     return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, missed)
 
 

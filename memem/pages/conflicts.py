@@ -28,6 +28,7 @@ _EARLIER = (
     "Each of these pairs of memories disagrees. /memem",
     "No two memories contradict each other.",
 )
+_SOURCES = {"mined": "mined by memem", "import": "imported by memem", "user": "saved by Claude"}
 
 
 def write_page(ws: Workspace) -> None:
@@ -62,7 +63,7 @@ def _render(all_conflicts: list[Conflict]) -> str:
 
 def _render_side(entry: Entry) -> str:
     memory = entry.memory
-    by = {"human": "written by you", "model": f"{memory.source_type} by memem"}.get(memory.author, memory.author)
+    by = "written by you" if memory.author == "human" else _SOURCES.get(memory.source_type, memory.author)
     since = (memory.valid_from or memory.created)[:10]
     head = markdown.escape(f"{memory.id8} · {since} · {by}")
     lines = [f"[!quote] {head}", entry.link, *_shorten(memory.body)]

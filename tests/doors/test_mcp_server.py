@@ -513,7 +513,7 @@ def test_a_whole_conversation_with_nothing_but_messages_on_the_output(process: "
     identity = saved.split()[1]
     assert identity in found
     assert client.call("memory_search", query=7) == (
-        "The argument query of memory_search must be text, not a number.",
+        "The query argument of memory_search must be text, not a number.",
         True,
     )
     assert client.call("memory_forget", id=identity)[1] is False

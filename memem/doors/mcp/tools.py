@@ -44,7 +44,7 @@ def checked(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         raise InputError(f"{tool} has no argument {unknown[0][:40]!r}. Its arguments: {', '.join(known)}.")
     given = {
-        name: _READINGS[known[name]["type"]](f"argument {name} of {tool}", value)
+        name: _READINGS[known[name]["type"]](f"{name} argument of {tool}", value)
         for name, value in arguments.items()
         if value is not None and not (isinstance(value, str) and not value.strip())
     }

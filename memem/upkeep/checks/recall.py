@@ -127,7 +127,7 @@ def check_vault(ws: Workspace) -> list[Diagnosis]:
         names = ", ".join(f"memem/{note.path}" for note in gone[:MAX_SHOWN])
         more = ", ..." if len(gone) > MAX_SHOWN else ""
         detail = f"{count_noun(len(gone), 'note')} missing ({names}{more}) and not recalled"
-        fix = "Restore it (mount, sync, Obsidian's trash), or run `memem forget --vanished` if you deleted it."
+        fix = "Restore them (mount, sync, Obsidian's trash), or run `memem forget --vanished` if you deleted them."
         found.append(degraded("vanished", detail, fix))
     if waiting := len(ws.store.proposal_files()):
         proposals = "1 proposal is" if waiting == 1 else f"{waiting} proposals are"
