@@ -497,6 +497,7 @@ def test_damaged_state_stops_mining_and_nothing_else(machine: Machine, warm: boo
         wait_until(lambda: ended.search(machine.log), lambda: machine.log)
         assert "is damaged (file is not a database). `memem mine on` sets it aside" in machine.log
         assert "is damaged" in machine.memem("status")
+        machine.settle()  # a miner that met the damage would hold the lock of the one that is asked next
         assert learned(machine) == 0
         state.write_bytes(whole)
         is_back(machine)
