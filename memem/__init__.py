@@ -4,7 +4,7 @@ How a memory travels:
 
     transcript -> mine -> safety + compare -> notes -> vault -> search -> inject -> the prompt
 
-Packages are capabilities. Each imports only those above it:
+Each package implements one capability and imports only those above it:
 
     core/         values, errors, settings, paths, files, locks, SQLite, the clock, the project resolver
     state/        what cannot be rebuilt: events and undo, cursors, journal, ledger, receipts

@@ -159,7 +159,7 @@ def test_calls_of_a_command_are_understood_by_the_command_line(path: Path) -> No
 def test_text_names_slash_commands_that_exist_and_no_terminal_command(path: Path) -> None:
     _, body = frontmatter(path)
     assert set(SLASH_COMMAND.findall(body)) <= set(PROMISED)
-    assert set(TERMINAL_COMMAND.findall(body)) <= {"`memem statusline"}, "`memem` may not be on the PATH"
+    assert set(TERMINAL_COMMAND.findall(body)) <= {"`memem config"}, "`memem` may not be on the PATH"
 
 
 def test_every_command_is_in_the_readme_and_no_other() -> None:

@@ -35,7 +35,7 @@ def commands_of(verb: str) -> dict[str, Command]:
 
 
 def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) -> int:
-    """Run a command, those of other doors with `outside`; return 0 done, 1 failed, 2 wrong usage or 130 interrupted."""
+    """Run a command, those of other doors with `outside`; return 0 done, 1 failed, 2 usage error or 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # Bytes that are not valid in the user's encoding arrive as surrogates, which can be neither stored nor shown.
     arguments = [argument.encode("utf-8", "replace").decode() for argument in arguments]

@@ -74,7 +74,7 @@ def list_proposals(ws: Workspace, options: argparse.Namespace) -> int:
     headings, empty = ["id", "project", "kind", "title", "reason"], "Nothing is waiting for review."
     output.table(headings, rows, optional=("kind", "project"), empty=empty)
     if proposals:
-        output.aside("`memem review accept ID` accepts a note, `memem review reject ID` forgets it.")
+        output.aside("`memem review accept ID` accepts a note, `memem review reject ID` rejects it.")
     return 0
 
 
