@@ -65,7 +65,7 @@ def curves(recall: Numbers) -> Section:
 def spoken(silence: Numbers) -> Section:
     """The silence curve, ours and a plain cosine's, and what is injected at each line."""
     used = silence["in_use"]
-    title = "Speaking when nothing is wanted, against speaking when something is"
+    title = "How often memem shows a note: when none is needed, and when one is"
     plot = svg(title, [_silence_panel(silence)])
     points = {each["line"]: each for each in silence["curve"]} | {used["line"]: used}
     rows = [_point(points[line], in_use=line == used["line"]) for line in sorted(points)]
@@ -86,8 +86,9 @@ def expected(silence: Numbers) -> Section:
         for key, what in names.items()
     ]
     held_out = f"held out, {crossed['repeats']} × {crossed['folds']} folds"
-    none = f"Of the {abstention['of']} questions that nothing answers, {abstention['fired']} get something."
-    return Section(_table((held_out, "prompts", "share"), rows) + f"\n\n{none}")
+    none = f"devmem also has {abstention['of']} questions that no memory answers"
+    shares = _table((held_out, "prompts", "share"), rows)
+    return Section(f"{shares}\n\n{none}; {abstention['fired']} of them get something.")
 
 
 def labelled(silence: Numbers) -> Section:
@@ -105,7 +106,15 @@ def labelled(silence: Numbers) -> Section:
         )
         for each in silence["labelled"]
     ]
-    return Section(_table(("kind", "wants", "prompts", "fired", "right", "never", "items", "right items"), rows))
+    counts = (
+        "prompts",
+        "get something",
+        "get a helpful memory",
+        "get a forbidden one",
+        "memories shown",
+        "helpful ones",
+    )
+    return Section(_table(("kind", "should get", *counts), rows))
 
 
 def reliability(silence: Numbers) -> Section:
@@ -120,10 +129,10 @@ def reliability(silence: Numbers) -> Section:
         )
         for each in found
     ]
-    share = Axis("observed: share that is right", 0, 1, 0.2)
+    share = Axis("observed: share that helped", 0, 1, 0.2)
     met = Series("memem", tuple((each["predicted"], each["observed"]) for each in found))
-    even = Series("as sure as right", ((0, 0), (1, 1)), quiet=True)
-    title = "How confident memem is, and how often it is right"
+    even = Series("perfect calibration", ((0, 0), (1, 1)), quiet=True)
+    title = "Confidence, and how often a memory helps"
     plot = svg(title, [Panel(Axis("predicted: confidence", 0, 1, 0.2), share, (met, even))], SQUARE)
     shown = _table(("confidence", "memories", "predicted", "observed"), rows)
     return Section(f"![{title}]({PLOTS}/reliability.svg)\n\n{shown}", {"reliability.svg": plot})
@@ -144,13 +153,20 @@ def ranking(ranked: Numbers) -> Section:
 def cost(meaning: Numbers) -> Section:
     """Time, and what is promised of it."""
     rows = [
-        (each["what"], _number(each["notes"]), f"{each['ms']:.1f}", f"{each['p95_ms']:.1f}", f"{each['x_bare']:.2f}")
+        (
+            each["what"],
+            _number(each["notes"]),
+            f"{each['ms']:.1f}",
+            f"{each['p95_ms']:.1f}",
+            f"{each['ms'] / each['x_bare']:.1f}",  # each group of rows has bare starts of its own
+            f"{each['x_bare']:.2f}",
+        )
         for each in meaning["times"]
     ]
     promised = [
         (each["what"], f"{each['ratio']:.2f}", f"{each['limit']:g}", _verdict(each)) for each in meaning["promises"]
     ]
-    times = _table(("what", "notes", "ms", "95th percentile", "× bare start"), rows)
+    times = _table(("what", "notes", "median, ms", "95th percentile, ms", "bare start, ms", "× bare start"), rows)
     return Section(f"{times}\n\n{_table(('promise', 'measured', 'at most', ''), promised)}\n\n{_machine(meaning)}")
 
 
@@ -203,12 +219,12 @@ def _averaged(each: Numbers, mode: str, metric: str) -> str:
 
 
 def _curve_panel(found: Mapping[str, Mapping[str, Sequence[float]]], kind: str) -> Panel:
-    heading = {"any": "any: at least one that answers", "all": "all: every one that answers"}[kind]
+    heading = {"any": "any@k: at least one answer is found", "all": "all@k: every answer is found"}[kind]
     lines = {mode: found[mode][kind] for mode in SHOWN_FIRST if mode in found}
     series = tuple(Series(mode, tuple(zip(PLACES, values, strict=True))) for mode, values in lines.items())
     low = min(0.8, math.floor(10 * min(map(min, lines.values()))) / 10)
     share = Axis("share of questions" if kind == "any" else "", low, 1, 0.1 if low < 0.7 else 0.05, percent=True)
-    return Panel(Axis("k, how many of the first are looked at", 1, PLACES[-1], 1), share, series, heading)
+    return Panel(Axis("k: number of results considered", 1, PLACES[-1], 1), share, series, heading)
 
 
 def _silence_panel(silence: Numbers) -> Panel:
@@ -220,13 +236,13 @@ def _silence_panel(silence: Numbers) -> Panel:
         return Series(name, tuple(sorted(places)))
 
     series = (
-        line("memem: something comes", [*silence["curve"], used], "answered"),
-        line("memem: of the right source", [*silence["curve"], used], "right"),
-        line("plain cosine: something comes", silence["cosine"], "answered"),
+        line("memem: any memory", [*silence["curve"], used], "answered"),
+        line("memem: a memory from the right source", [*silence["curve"], used], "right"),
+        line("plain cosine: any memory", silence["cosine"], "answered"),
     )
     return Panel(
         Axis(f"off-topic prompts that get something, of {off}", 0, MOST_OFF_TOPIC, 0.01, percent=True),
-        Axis(f"questions, of {on}", 0.6, 1, 0.1, percent=True),
+        Axis(f"questions that get one, of {on}", 0.6, 1, 0.1, percent=True),
         series,
         mark=Mark(used["off_topic"] / off, used["answered"] / on, _in_use(used)),
     )

@@ -90,9 +90,13 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     few, enough, short = f"<= {most:.4f}", f">= {LEAST_ANSWERED}", f"< {MOST_CHARACTERS}"
     wanted = {
         "off-topic prompts that get a memory": (off, few, off <= most),
-        "the same, cross-validated": (unseen["off_topic"], few, unseen["off_topic"] <= most),
-        "questions that are answered": (answered, enough, answered >= LEAST_ANSWERED),
-        "these, cross-validated": (unseen["answered"], enough, unseen["answered"] >= LEAST_ANSWERED),
+        "off-topic prompts that get a memory, cross-validated": (unseen["off_topic"], few, unseen["off_topic"] <= most),
+        "questions that get a memory": (answered, enough, answered >= LEAST_ANSWERED),
+        "questions that get a memory, cross-validated": (
+            unseen["answered"],
+            enough,
+            unseen["answered"] >= LEAST_ANSWERED,
+        ),
         "characters in a slice, median": (used["characters"], short, used["characters"] < MOST_CHARACTERS),
     }
     return [Claim(what, value, limit, holds, judged=True) for what, (value, limit, holds) in wanted.items()]
@@ -107,13 +111,13 @@ def _sections(measured: dict[str, Any]) -> Iterator[str]:
         yield "A plain threshold on the cosine, on the same"
         yield table(headings, [_row(each) for each in measured["cosine"]])
         abstained = measured["abstention"]
-        yield f"Questions that nothing answers: {abstained['fired']} of {abstained['of']} get something."
+        yield f"Questions that no memory answers: {abstained['fired']} of {abstained['of']} get something."
     if crossed := measured.get("cross_validated"):
         yield f"Weights and line from {crossed['folds'] - 1} of {crossed['folds']} parts, judged on the other"
         shares = [_share(name, crossed[name]) for name in ("off_topic", "answered", "right")]
         yield table(("", "prompts", "share", "95 %"), shares)
     columns = ("kind", "prompts", "wanted", "fired", "right", "never", "items", "of them right")
-    yield "Our own prompts, at the line in use"
+    yield "Our own prompts, at the threshold in use"
     yield table(columns, [tuple(each.values()) for each in measured["labelled"]])
     bands = [
         (f"{each['low']}-{each['high']}", each["items"], f"{each['predicted']:.2f}", f"{each['observed']:.2f}")

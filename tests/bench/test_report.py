@@ -217,7 +217,7 @@ def test_cross_validated_results_are_reported(page: Path) -> None:
     text = part(page, "expected")
     assert row(text, "off-topic prompts that get something") == ["1.2 of 100", "0.500 [0.250, 0.750]"]
     assert "held out, 4 × 5 folds" in text
-    assert "Of the 3 questions that nothing answers, 1 get something." in text
+    assert "devmem also has 3 questions that no memory answers; 1 of them get something." in text
 
 
 def test_prompts_that_want_nothing_have_none_right(page: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_constant_is_named_once_and_its_value_in_use_is_in_bold(page: Path) ->
 def test_cost_is_reported_in_milliseconds_and_as_a_ratio(page: Path) -> None:
     report.write(page, ALL)
     text = part(page, "cost")
-    assert row(text, "warm search") == ["10,000", "7.7", "9.9", "0.61"]
+    assert row(text, "warm search") == ["10,000", "7.7", "9.9", "12.5", "0.61"]
     assert row(text, "warm search / encode") == ["0.80", "2", "holds"]
 
 

@@ -80,12 +80,12 @@ def test_with_a_model_every_table_is_printed_and_every_promise_judged(
         "Confidence, on devmem's questions",
         "A plain threshold on the cosine",
         "Weights and line from 4 of 5 parts",
-        "Our own prompts, at the line in use",
+        "Our own prompts, at the threshold in use",
         "How confident memem is, and how often it is right",
     ):
         assert heading in out
     assert out.count("<- in use") == 1
-    assert "Questions that nothing answers: 0 of 1 get something." in out
+    assert "Questions that no memory answers: 0 of 1 get something." in out
     assert out.count("holds") >= 4
     assert "BROKEN" not in out
 
@@ -130,7 +130,7 @@ def test_without_a_model_words_are_measured_alone(
 ) -> None:
     code, out = run(capsys, "--data", str(data), "--json", str(tmp_path / "told.json"))
     assert out.startswith("By words alone, there is no model:")
-    assert "Our own prompts, at the line in use" in out
+    assert "Our own prompts, at the threshold in use" in out
     found = read_results(tmp_path / "told.json")
     assert found["in_use"]["answered"] == 6
     assert "cross_validated" not in found
@@ -194,7 +194,7 @@ def broken(unseen: dict[str, float] | None = None, **changed: float) -> list[str
         ({"off_topic": 2}, []),
         ({"off_topic": 3}, ["off-topic prompts that get a memory"]),
         ({"answered": 93}, []),
-        ({"answered": 92}, ["questions that are answered"]),
+        ({"answered": 92}, ["questions that get a memory"]),
         ({"characters": 1_199}, []),
         ({"characters": 1_200}, ["characters in a slice, median"]),
     ],
