@@ -26,7 +26,8 @@ from memem.mine import schedule
 from memem.model import claude as model_claude
 from memem.notes import history, save
 from memem.notes import undo as notes_undo
-from memem.state import consent, note_records
+from memem.search.transcripts import consent
+from memem.state import note_records
 from memem.transfer import import_
 from memem.upkeep import status
 from memem.vault import opening

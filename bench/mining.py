@@ -27,7 +27,7 @@ from bench.measure import BARE, Promise
 from memem.core.conversation import ASSISTANT, HUMAN
 from memem.mine import schedule
 from memem.search import refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.sessions import SessionRecord
 from memem.transcript import session as transcript_session
 from memem.vault import opening

@@ -24,7 +24,7 @@ from memem.core.surroundings import ROOT
 from memem.model.plugin import HOOKS
 from memem.search import refresh
 from memem.search.passages import passage_key, split_passages
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.upkeep.checks.hooks import ENVELOPES, SHELL, read_hooks
 
 PROJECT = vaults.PROJECTS[1]

@@ -16,7 +16,7 @@ from bench.meaning import fill
 from memem.core.dates import system_clock
 from memem.core.surroundings import ROOT
 from memem.search import refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.transcripts import AT_LENGTH, Transcript

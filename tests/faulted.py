@@ -27,9 +27,8 @@ from memem.pages import conflicts, markdown, refresh
 from memem.search import find, rebuild
 from memem.search import refresh as search_refresh
 from memem.search.database import INDEX, MIGRATIONS
-from memem.search.transcripts import turns
-from memem.state import consent, contexts, database
-from memem.state.database import OptInRecord
+from memem.search.transcripts import consent, turns
+from memem.state import contexts, database
 from memem.state.tables import CONTEXTS, STATE
 from memem.transfer import export, import_
 from memem.upkeep import curate, doctor, purge, status
@@ -212,7 +211,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
         sqlite.drop(path)
         with closing(sqlite.connect(path, migrations[:1], purpose, durable=False)) as made:
             if path == home.state_file:
-                OptInRecord(path, lambda: made).put(since)
+                made.execute("INSERT INTO agreed VALUES (1, ?)", (since,))
             if path == home.contexts_file:
                 made.execute("INSERT INTO shown VALUES (1, 's0', 'something')")
     return known

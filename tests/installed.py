@@ -26,7 +26,7 @@ from typing import Any
 
 from memem.doors.api.home import MemoryHome
 from memem.notes import save
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace, open_workspace
 from tests.mcp_client import Client
 from tests.quiet import quiet

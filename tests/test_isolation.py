@@ -26,8 +26,7 @@ from memem.search import find
 from memem.search import refresh as search_refresh
 from memem.search.encoders import model
 from memem.search.graph import build
-from memem.search.transcripts import sessions
-from memem.state import consent
+from memem.search.transcripts import consent, sessions
 from memem.transcript import session
 from memem.transfer import export, import_
 from memem.upkeep import config, purge, session_start

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from memem.core.conversation import HUMAN, Turn
 from memem.mine.prompt import escape_tags
 from memem.safety.gate import clean_text
+from memem.search.transcripts.consent import allowed_from
 from memem.search.transcripts.sessions import Projects, is_before, read_conversation, shorten_turn
 from memem.transcript.session import Outputs, pasted
 from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work
@@ -41,6 +42,7 @@ class ChunkReader:
     """Reads the unmined turns of a session since a time; those of `claude -p` and the Agent SDK only with `sdk`."""
 
     def __init__(self, ws: Workspace, is_taken: Callable[[str], bool], since: datetime | None, *, sdk: bool) -> None:
+        self._ws = ws
         self._is_taken = is_taken
         self._since = since
         self._sdk = sdk
@@ -56,6 +58,7 @@ class ChunkReader:
     def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
         """Yield chunks in order; the last one, which may have no turns, is where reading ended."""
         chunk, works, outputs = PendingChunk(start), list[Work](), Outputs()
+        allowed = allowed_from(self._ws, file, session) if self._since else 0
         for step in read_conversation(file, start, session):
             line = step.line
             self.objects += 1
@@ -66,7 +69,7 @@ class ChunkReader:
                 works = [*works, Work(*(tuple(map(_redact_item, items)) for items in parts))][-MAX_WORKS:]
             if line.turn is None:
                 continue
-            turn = self._prepare_turn(line.turn, line, chunk)
+            turn = self._prepare_turn(line.turn, line, chunk, is_allowed=step.end > allowed)
             if turn is None:
                 works = []
                 if not chunk.turns:
@@ -85,11 +88,12 @@ class ChunkReader:
         chunk.is_last = True
         yield chunk
 
-    def _prepare_turn(self, turn: Turn, line: TranscriptLine, chunk: PendingChunk) -> Turn | None:
+    def _prepare_turn(self, turn: Turn, line: TranscriptLine, chunk: PendingChunk, *, is_allowed: bool) -> Turn | None:
         if turn.uuid in self._seen_ids or self._is_taken(turn.uuid):
             return None
         self._seen_ids.add(turn.uuid)
-        if is_before(line.time, self._since) or self._projects.name(turn.cwd) is None:
+        is_left_out = not is_allowed or is_before(line.time, self._since)
+        if is_left_out or self._projects.name(turn.cwd) is None:
             chunk.passed = True
             return None
         if line.is_sdk and not self._sdk:

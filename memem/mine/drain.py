@@ -19,7 +19,7 @@ from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import HOLD_SMALL, MIN_CHARACTERS, MINE_SMALL, SessionTail, mine_session
 from memem.safety.gate import clean_line
 from memem.search.transcripts import sessions
-from memem.state.consent import opted_in
+from memem.search.transcripts.consent import opted_in
 from memem.state.sessions import Mark, SmallSession
 
 if TYPE_CHECKING:

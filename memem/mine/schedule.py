@@ -22,7 +22,7 @@ from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import MINE_SMALL, PACK_SMALL
 from memem.search.refresh import refresh_if_due
 from memem.search.transcripts import sessions
-from memem.state.consent import opted_in
+from memem.search.transcripts.consent import opted_in
 from memem.state.journal import JournalRecord
 from memem.state.sessions import Mark
 from memem.transcript.session import find_sessions

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from memem.core.dates import iso
 from memem.core.errors import MememError
 from memem.mine import ask, history
-from memem.state.consent import opted_in
+from memem.search.transcripts.consent import is_ahead, opted_in
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 SESSIONS_SHOWN = 5
 LOST = "Mining is off: the state database that recorded it as on is gone. `memem mine on` switches it on again."
+AHEAD = "Mining was switched on by a clock that was ahead, at {}. `memem mine on` switches it on from now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,16 @@ def _read(ws: Workspace, extractor: str) -> MiningState:
         tokens_today=today.input_tokens + today.output_tokens,
         dollars_today=round(today.dollars, 4),
         last=tuple(last),
-        problem=LOST if since is None and ws.home.opt_in.exists() else "",
+        problem=_problem(ws, since),
         held_back=len(ws.state.deferred.small()),
         history=_history(ws),
     )
+
+
+def _problem(ws: Workspace, since: datetime | None) -> str:
+    if since is None:
+        return LOST if ws.home.opt_in.exists() else ""
+    return AHEAD.format(f"{since:%Y-%m-%d %H:%M}") if is_ahead(ws, since) else ""
 
 
 def _history(ws: Workspace) -> HistoryState | None:

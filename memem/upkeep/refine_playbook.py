@@ -22,7 +22,7 @@ from memem.safety.credentials import redact
 from memem.safety.gate import recorded_line
 from memem.safety.invisible import neutralise
 from memem.search.refresh import fresh_rows
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:

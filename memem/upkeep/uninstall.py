@@ -14,7 +14,7 @@ from memem.core.errors import Busy, MememError, VaultError
 from memem.core.home import VaultPaths, socket_address, using_home
 from memem.core.surroundings import ROOT
 from memem.model import plugin
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.upkeep import link
 from memem.vault.opening import vault_history
 

@@ -7,8 +7,8 @@ import pytest
 
 from memem.core.errors import InputError
 from memem.doors.api.home import MemoryHome
+from memem.search.transcripts import consent
 from memem.search.transcripts import sessions as transcripts_sessions
-from memem.state import consent
 from memem.workspace import Workspace
 from tests.command_line import Run
 from tests.transcripts import Transcript

@@ -14,7 +14,7 @@ from memem.doors.mcp.tools import call
 from memem.mine import schedule
 from memem.notes import forget, review
 from memem.search import find, refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.transfer import import_
 from memem.upkeep import purge
 from memem.workspace import Workspace, open_workspace

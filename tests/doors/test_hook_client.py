@@ -21,7 +21,8 @@ from memem.doors.engine import protocol
 from memem.doors.engine.protocol import Reply, Request
 from memem.doors.hook import client, command
 from memem.notes import save
-from memem.state import consent, inbox
+from memem.search.transcripts import consent
+from memem.state import inbox
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 

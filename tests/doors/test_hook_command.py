@@ -10,7 +10,7 @@ import pytest
 
 import memem
 from memem.notes import save
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 

@@ -16,7 +16,8 @@ from memem.inject import receipts
 from memem.inject import usefulness as inject_usefulness
 from memem.mine import schedule
 from memem.notes import save
-from memem.state import consent, usefulness
+from memem.search.transcripts import consent
+from memem.state import usefulness
 from memem.upkeep import session_start
 from memem.upkeep.checks import hooks
 from memem.workspace import Workspace

@@ -18,7 +18,7 @@ import pytest
 from memem.core.dates import system_clock
 from memem.doors.hook import client
 from memem.mine.status import mining_state
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.transcripts import ECHO, Transcript, count_saved, once, open_miner, sent

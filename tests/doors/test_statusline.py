@@ -18,7 +18,8 @@ from memem.inject import statusline as writer
 from memem.mine import drain
 from memem.mine.ask import Mined
 from memem.notes import forget, save, write
-from memem.state import consent, history_progress
+from memem.search.transcripts import consent
+from memem.state import history_progress
 from memem.state.history_progress import DONE, RUNNING, HistoryProgress
 from memem.upkeep import link, purge, session_start
 from memem.workspace import Workspace

@@ -8,8 +8,7 @@ from memem.core.errors import InputError
 from memem.inject import assemble as inject_assemble
 from memem.inject.answers import ANSWER_CHARACTERS
 from memem.pages import refresh
-from memem.search.transcripts import sessions
-from memem.state import consent
+from memem.search.transcripts import consent, sessions
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 from tests.pages.test_overview import keep

@@ -15,7 +15,7 @@ from memem.inject.prompt import PromptRequest
 from memem.notes import review, save
 from memem.safety import quote
 from memem.search import find, meaning, rebuild, refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.contexts import Contexts
 from memem.state.sessions import Mark
 from memem.transcript import harness

@@ -9,8 +9,8 @@ from memem.core.errors import StateUnusable
 from memem.doors.hook import command
 from memem.mine import drain, schedule
 from memem.mine.ask import Mined
+from memem.search.transcripts import consent
 from memem.search.transcripts.turns import TurnIndex
-from memem.state import consent
 from memem.workspace import Workspace
 from tests.transcripts import Transcript, sent
 

@@ -15,7 +15,8 @@ from memem.mine import history as mine_history
 from memem.mine import schedule
 from memem.mine.ask import Mined
 from memem.mine.status import mining_state
-from memem.state import consent, history_progress
+from memem.search.transcripts import consent
+from memem.state import history_progress
 from memem.state.history_progress import HistoryProgress
 from memem.workspace import Workspace
 from tests import fake_claude

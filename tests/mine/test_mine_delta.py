@@ -16,7 +16,7 @@ from memem.core.home import OWN_FOLDER
 from memem.mine import ask, schedule
 from memem.notes import save
 from memem.search import find, refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude

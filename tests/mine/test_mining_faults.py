@@ -19,7 +19,7 @@ from memem.mine import ask, locks, schedule
 from memem.mine.ask import Mined
 from memem.model import claude as claude_module
 from memem.notes import write
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.journal import Journal
 from memem.state.sessions import Sessions
 from memem.workspace import Workspace

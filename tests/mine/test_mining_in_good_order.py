@@ -8,7 +8,7 @@ import pytest
 from memem.core.conversation import OWN_CALL, Chunk, Operation
 from memem.core.errors import Busy
 from memem.mine import ask, history, locks, schedule
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude

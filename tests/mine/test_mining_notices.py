@@ -21,7 +21,7 @@ from memem.core.errors import (
 from memem.inject import notices
 from memem.mine import failures, schedule
 from memem.notes import save, write
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock

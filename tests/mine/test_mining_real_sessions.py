@@ -7,7 +7,7 @@ import pytest
 
 from memem.core.conversation import HUMAN, Chunk, Operation
 from memem.mine import ask, schedule
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace
 from tests.real_sessions import NEEDS_DATA, SESSIONS, grown
 

@@ -17,7 +17,7 @@ import pytest
 from memem.core.dates import system_clock
 from memem.mine import ask, drain, locks, schedule
 from memem.mine.ask import Mined
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude

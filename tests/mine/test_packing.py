@@ -13,7 +13,7 @@ from memem.mine.ask import Mined
 from memem.model import claude as claude_module
 from memem.notes import write
 from memem.search import find
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.journal import Journal
 from memem.state.sessions import DeferredSessions, Sessions, SmallSession
 from memem.workspace import Workspace

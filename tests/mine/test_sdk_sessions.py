@@ -8,8 +8,7 @@ import pytest
 
 from memem.mine import history, schedule
 from memem.mine.chunks import SDK_REFUSAL
-from memem.search.transcripts import sessions
-from memem.state import consent
+from memem.search.transcripts import consent, sessions
 from memem.upkeep import session_start
 from memem.workspace import Workspace
 from tests import fake_claude

@@ -12,7 +12,8 @@ from memem.core import files, sqlite
 from memem.core.conversation import Chunk, Turn
 from memem.mine import ask, schedule
 from memem.notes import save, undo
-from memem.state import batches, consent, events, inbox, journal, receipts
+from memem.search.transcripts import consent
+from memem.state import batches, events, inbox, journal, receipts
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.state.tables import STATE
 from memem.upkeep import session_start

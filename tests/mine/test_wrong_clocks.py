@@ -1,18 +1,25 @@
 """A clock that is set back, or leaps and comes back, stops nothing for long, and costs nobody what was kept."""
 
+import os
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from memem.core.dates import iso
 from memem.core.errors import CallFailed
 from memem.mine import failures, schedule
+from memem.mine.status import mining_state
 from memem.notes import forget, save, undo
 from memem.search import find, refresh
-from memem.state import consent
+from memem.search.transcripts import consent
+from memem.search.transcripts.turns import TurnIndex
 from memem.state.calls import Limits
 from memem.state.sessions import Mark, SessionRecord
 from memem.upkeep import session_start
+from memem.vault.opening import ensure_vault
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 from tests.transcripts import Transcript, count_saved, once
@@ -25,19 +32,120 @@ def ws(miner: Workspace) -> Workspace:
     return miner
 
 
-def test_an_opt_in_by_a_clock_that_was_ahead_counts_from_when_that_is_seen(
+def write_session(ws: Workspace, path: Path, name: str) -> Transcript:
+    """A session whose fact is told now, by a file whose time is that of the clock."""
+    session = Transcript(path, start=ws.clock())
+    session.tells(name)
+    os.utime(path, (ws.clock().timestamp(),) * 2)
+    return session
+
+
+def indexed_texts(ws: Workspace) -> list[str]:
+    with closing(TurnIndex(ws.home.turns_file)) as index:
+        return [text for (text,) in index._connection.execute("SELECT text FROM turns")]
+
+
+def mine_everything(ws: Workspace, clock: SteppingClock) -> dict[str, int]:
+    clock.forward(minutes=30)
+    ensure_vault(ws)
+    schedule.sweep(ws)
+    return count_saved(ws)
+
+
+def test_an_opt_in_by_a_clock_that_was_ahead_counts_from_the_last_earlier_session(
+    ws: Workspace, clock: SteppingClock, sessions: Path
+) -> None:
+    write_session(ws, sessions / "old.jsonl", "old")
+    clock.forward(days=YEARS)
+    stored = consent.opt_in(ws)
+    clock.forward(days=-YEARS)
+    clock.forward(minutes=5)
+    write_session(ws, sessions / "new.jsonl", "new")
+    assert mine_everything(ws, clock) == once("new")
+    assert ws.home.opt_in.read_text().strip() == ws.state.opt_in_record.since() == iso(stored)
+
+
+def test_an_opt_in_by_a_clock_ahead_without_sessions_waits_and_says_how_to_renew_it(
     ws: Workspace, clock: SteppingClock, sessions: Path
 ) -> None:
     clock.forward(days=YEARS)
     consent.opt_in(ws)
     clock.forward(days=-YEARS)
-    assert consent.opted_in(ws) == clock()
-    clock.forward(minutes=1)
-    session = Transcript(sessions / "s1.jsonl", start=clock())
-    session.tells("one")
+    write_session(ws, sessions / "s1.jsonl", "one")
+    assert mine_everything(ws, clock) == {}
+    assert "`memem mine on` switches it on from now" in mining_state(ws).problem
+    consent.opt_in(ws)
+    assert not mining_state(ws).problem
+    write_session(ws, sessions / "s2.jsonl", "two")
+    assert mine_everything(ws, clock) == once("two")
+
+
+@pytest.mark.parametrize("leap", [-YEARS, -2, YEARS])
+def test_a_clock_that_is_wrong_for_a_moment_never_moves_the_opt_in(
+    ws: Workspace, clock: SteppingClock, sessions: Path, leap: int
+) -> None:
+    clock.forward(days=-30)
+    write_session(ws, sessions / "old.jsonl", "old")
+    clock.forward(days=30)
+    since = consent.opt_in(ws)
+    clock.forward(days=leap)
+    assert mine_everything(ws, clock) == {}
+    clock.forward(days=-leap)
+    assert consent.opted_in(ws) == since
+    assert mine_everything(ws, clock) == {}
     clock.forward(minutes=5)
-    schedule.mine_in_background(ws, session.path)
-    assert count_saved(ws) == once("one")
+    write_session(ws, sessions / "new.jsonl", "new")
+    assert mine_everything(ws, clock) == once("new")
+
+
+def test_an_opt_in_by_a_clock_that_was_behind_reads_nothing_written_before(
+    ws: Workspace, clock: SteppingClock, sessions: Path
+) -> None:
+    session = write_session(ws, sessions / "s1.jsonl", "old")
+    clock.forward(days=-YEARS)
+    consent.opt_in(ws)
+    clock.forward(days=YEARS)
+    assert mine_everything(ws, clock) == {}
+    assert indexed_texts(ws) == []
+    session.tells("new")
+    assert mine_everything(ws, clock) == once("new")
+    assert len(indexed_texts(ws)) == 1
+    schedule.mine_file(ws, session.path)
+    assert count_saved(ws) == once("old", "new"), "a person who asks for it gets everything"
+
+
+def test_a_file_rewritten_since_the_opt_in_is_read_by_its_dates(
+    ws: Workspace, clock: SteppingClock, sessions: Path
+) -> None:
+    clock.forward(days=-1)
+    session = write_session(ws, sessions / "s1.jsonl", "old")
+    clock.forward(days=1)
+    consent.opt_in(ws)
+    clock.forward(minutes=5)
+    session.now = clock()
+    before = session.path.read_bytes()
+    session.tells("new")
+    added = session.path.read_bytes().removeprefix(before)
+    session.path.write_bytes(added + before)
+    assert mine_everything(ws, clock) == once("new")
+
+
+def test_an_opt_in_of_an_older_version_learns_which_sessions_came_before_it(
+    ws: Workspace, clock: SteppingClock, sessions: Path
+) -> None:
+    clock.forward(days=-1)
+    write_session(ws, sessions / "old.jsonl", "old")
+    clock.forward(days=1)
+    consent.opt_in(ws)
+    ws.close()
+    with closing(sqlite3.connect(ws.home.state_file)) as state, state:
+        state.execute("UPDATE agreed SET last_write = NULL")
+        state.execute("DELETE FROM sessions_at_opt_in")
+    clock.forward(minutes=5)
+    write_session(ws, sessions / "new.jsonl", "new")
+    clock.forward(days=-YEARS)
+    assert mine_everything(ws, clock) == once("new")
+    assert ws.state.opt_in_record.count_sessions() == 1
 
 
 def test_an_opt_in_of_yesterday_stays_when_the_clock_is_set_back_a_little(ws: Workspace, clock: SteppingClock) -> None:

@@ -23,8 +23,7 @@ from memem.mine import prompt, schedule
 from memem.notes import forget, review, save, undo, write
 from memem.pages import refresh as pages_refresh
 from memem.search import find, refresh
-from memem.search.transcripts import sessions
-from memem.state import consent
+from memem.search.transcripts import consent, sessions
 from memem.transfer import import_
 from memem.upkeep import session_start, status
 from memem.workspace import Workspace

@@ -14,7 +14,7 @@ from memem.mine import schedule
 from memem.mine import status as mine_status
 from memem.notes import save
 from memem.search import find, refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.upkeep import doctor, session_start, status
 from memem.upkeep.checks.result import BROKEN
 from memem.workspace import Workspace

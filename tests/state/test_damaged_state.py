@@ -8,7 +8,8 @@ from memem.doors.hook import answers
 from memem.inject import session_start
 from memem.notes import history, save
 from memem.search import find
-from memem.state import consent, note_records
+from memem.search.transcripts import consent
+from memem.state import note_records
 from memem.upkeep import purge
 from memem.vault import opening
 from memem.workspace import Workspace, open_workspace

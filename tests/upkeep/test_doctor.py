@@ -16,7 +16,7 @@ from memem.core.options import VAULT_VARIABLE
 from memem.notes import save
 from memem.search import find, rebuild
 from memem.search.encoders import model
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.upkeep import doctor, status
 from memem.upkeep.checks import machine, recall
 from memem.upkeep.checks.result import BROKEN, DEGRADED, FINE, Diagnosis, broken, degraded, fine

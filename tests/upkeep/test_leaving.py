@@ -16,7 +16,7 @@ from memem.core.home import socket_address
 from memem.core.surroundings import Surroundings
 from memem.notes import forget, review, save
 from memem.pages import refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.upkeep import uninstall
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude

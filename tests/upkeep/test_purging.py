@@ -18,9 +18,9 @@ from memem.notes import forget, history, review, undo, write
 from memem.pages import conflicts
 from memem.search import find, refresh
 from memem.search.encoders import model
-from memem.search.transcripts import sessions
+from memem.search.transcripts import consent, sessions
 from memem.search.transcripts.turns import TurnIndex
-from memem.state import consent, note_records
+from memem.state import note_records
 from memem.state.receipts import Receipt, ReceiptItem
 from memem.state.sessions import SessionRecord
 from memem.upkeep import purge as upkeep_purge

@@ -9,7 +9,7 @@ import pytest
 from memem.core.errors import StateUnusable
 from memem.notes import write
 from memem.pages import markdown, refresh
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.upkeep import refine_playbook
 from memem.workspace import Workspace
 from tests import fake_claude

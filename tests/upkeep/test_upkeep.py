@@ -18,7 +18,7 @@ from memem.inject import notices
 from memem.notes import save
 from memem.search import find, meaning
 from memem.search.graph import read
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.upkeep import session_start
 from memem.vault import opening

@@ -17,7 +17,7 @@ from memem.mine.ask import SAVED, Mined
 from memem.mine.history import Plan
 from memem.mine.status import mining_state
 from memem.pages.catch_up import catching_up
-from memem.state import consent
+from memem.search.transcripts import consent
 from memem.workspace import Workspace
 
 _MINING = "Mining (Ctrl-C to stop; you can continue later)"

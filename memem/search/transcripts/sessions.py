@@ -18,8 +18,8 @@ from memem.core.project import OVERRIDE, may_be_mined, normalise
 from memem.safety.gate import clean_line, clean_text
 from memem.safety.naming import clean_project_name
 from memem.search.query import SearchMatches, Term
+from memem.search.transcripts.consent import allowed_from, opted_in
 from memem.search.transcripts.turns import IndexedTurn, TurnIndex, TurnMatch, beginning, excerpt
-from memem.state.consent import opted_in
 from memem.transcript import session
 from memem.transcript.session import TranscriptStep, find_sessions
 from memem.transcript.turns import TranscriptLine
@@ -181,13 +181,14 @@ class _Indexing:
 
     def _read(self, file: BinaryIO, start: int, progress: ReadSession, status: os.stat_result) -> int:
         end, added, batch = start, 0, dict[str, IndexedTurn]()
+        allowed = allowed_from(self._ws, file, progress.session) if self._since else 0
         try:
             for step in read_conversation(file, start, progress.session):
                 if step.line.turn is None:
                     end = step.end if end else 0  # until the first turn this may still be a call of ours
                     continue
                 end = step.end
-                turn = self._prepare(step.line.turn, step.line, end)
+                turn = self._prepare(step.line.turn, step.line, end, is_allowed=end > allowed)
                 if turn is None:
                     progress = replace(progress, whole=False)
                 else:
@@ -199,10 +200,11 @@ class _Indexing:
         done = replace(progress, size=status.st_size, mtime=status.st_mtime_ns).placed(session.cursor_at(file, end))
         return added + self._index.add(done, batch.values())
 
-    def _prepare(self, turn: Turn, line: TranscriptLine, position: int) -> IndexedTurn | None:
+    def _prepare(self, turn: Turn, line: TranscriptLine, position: int, *, is_allowed: bool) -> IndexedTurn | None:
         uuid, time = _to_utf8(turn.uuid), line.time
         name = None if uuid in self._purged else self._projects.name(turn.cwd)
-        is_left_out = is_before(time, self._since) or (line.is_sdk and not self._ws.settings.mine_sdk)
+        is_old = not is_allowed or is_before(time, self._since)
+        is_left_out = is_old or (line.is_sdk and not self._ws.settings.mine_sdk)
         if name is None or (is_left_out and not self._ws.state.sessions.is_mined(uuid)):
             return None
         spoken_at = moment(time)

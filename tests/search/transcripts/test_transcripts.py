@@ -14,10 +14,10 @@ from memem.core.conversation import OWN_CALL
 from memem.core.errors import HomeError, IndexDamaged, InputError
 from memem.core.memory import SLICE_HEADING
 from memem.mine import schedule
+from memem.search.transcripts import consent
 from memem.search.transcripts import sessions as transcripts_sessions
 from memem.search.transcripts.sessions import CONTEXT_CHARS, EXCERPT_CHARS, TurnContext, TurnHit
 from memem.search.transcripts.turns import TurnIndex
-from memem.state import consent
 from memem.transcript import session as transcript_session
 from memem.workspace import Workspace
 from tests import fake_claude

@@ -12,8 +12,8 @@ from memem.core import sqlite
 from memem.core.errors import Busy
 from memem.notes import save
 from memem.search.encoders import model
+from memem.search.transcripts import consent
 from memem.search.transcripts.turns import TurnIndex
-from memem.state import consent
 from memem.upkeep import doctor
 from memem.upkeep.checks.recall import check_records
 from memem.upkeep.checks.result import BROKEN, DEGRADED, FINE, Diagnosis
