@@ -51,6 +51,14 @@ def titles(run: Run) -> set[str]:
     return {each["keys"][0] for each in done.data} if done.code == 0 else set()
 
 
+def switch_on(run: Run, session: Transcript) -> None:
+    """Switch mining on before the session begins."""
+    written = session.path.read_bytes()
+    session.path.unlink()
+    run("mining", "on")
+    session.path.write_bytes(written)
+
+
 # --- mine --session -----------------------------------------------------------------------------------------------
 
 
@@ -169,7 +177,7 @@ def test_a_dry_run_shows_the_plan_and_mines_nothing(
     run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch, what: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(session.path.parent)
-    run("mining", "on")
+    switch_on(run, session)
     os.utime(session.path, (FAR.timestamp(),) * 2)
     done = run("mine", *what, "--dry-run")
     assert (done.code, done.err) == (0, "")
@@ -261,7 +269,7 @@ def test_all_needs_the_opt_in(run: Run, session: Transcript) -> None:
 
 
 def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, session: Transcript) -> None:
-    run("mining", "on")
+    switch_on(run, session)
     second = Transcript(sessions / "s2.jsonl", start=FAR)
     second.tells("two")
     for path in sessions.iterdir():
@@ -307,7 +315,7 @@ def test_without_an_opt_in_nothing_is_mined_in_the_background(run: Run, session:
 
 
 def test_the_background_says_nothing_and_writes_its_log(run: Run, session: Transcript, home: Home) -> None:
-    run("mining", "on")
+    switch_on(run, session)
     assert run("mine", "--background", "--session", str(session.path), "--flush") == Outcome(0, "", "")
     assert titles(run) == {"one"}
     (line,) = home.mine_log.read_text().splitlines()
@@ -317,7 +325,7 @@ def test_the_background_says_nothing_and_writes_its_log(run: Run, session: Trans
 def test_a_failure_in_the_background_is_in_the_log_alone(
     run: Run, session: Transcript, claude: Path, home: Home
 ) -> None:
-    run("mining", "on")
+    switch_on(run, session)
     fake_claude.set_steps(claude, [FAILING])
     assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
     assert "s1 failed: " in home.mine_log.read_text()
@@ -333,7 +341,7 @@ def test_unusable_state_is_reported_or_logged_in_the_background(run: Run, sessio
 
 
 def test_a_sweep_mines_unmined_sessions(run: Run, session: Transcript) -> None:
-    run("mining", "on")
+    switch_on(run, session)
     os.utime(session.path, (FAR.timestamp(),) * 2)
     assert run("mine", "--sweep") == Outcome(0, "", "")
     assert titles(run) == {"one"}
