@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from memem.core.memory import SLICE_HEADING
 
 _NAMES = r"system-reminder|ide_\w+|new-diagnostics|[a-z-]+-hook"
-_TAG = re.compile(rf"<({_NAMES})>")
+_OPENING, _CLOSING = re.compile(rf"<({_NAMES})>"), re.compile(rf"</({_NAMES})>")
 _INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
 _UNTYPED = re.compile(
     r"""\s*(?: <(?: command-(?:name|message|args) | local-command-(?:stdout|stderr|caveat) | bash-(?:stdout|stderr)
@@ -48,12 +48,20 @@ def slice_ids(text: str) -> Iterator[str]:
 
 def _without_tags(text: str) -> str:
     """Remove elements; one that is never closed stays."""
+    openings = list(_OPENING.finditer(text))
+    closings: dict[str, list[re.Match[str]]] = {}  # found in one pass: thousands of tags may never be closed
+    for closing in reversed(list(_CLOSING.finditer(text)) if openings else []):
+        closings.setdefault(closing[1], []).append(closing)
     kept, place = [], 0
-    for opening in _TAG.finditer(text):
-        closing = f"</{opening[1]}>"
-        if opening.start() >= place and (end := text.find(closing, opening.end())) >= 0:
+    for opening in openings:
+        if opening.start() < place:
+            continue  # inside an element
+        ahead = closings.get(opening[1], [])
+        while ahead and ahead[-1].start() < opening.end():
+            ahead.pop()
+        if ahead:
             kept.append(text[place : opening.start()])
-            place = end + len(closing)
+            place = ahead[-1].end()
     return "".join(kept) + text[place:]
 
 

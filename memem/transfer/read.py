@@ -32,7 +32,6 @@ from memem.vault.store import MAX_NOTE_BYTES
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-MAX_UNPACKED_BYTES = 4_000_000_000  # of a file in an archive: conversations of many years, but no archive bomb
 _KINDS = {"user": "preference", "feedback": "convention"}
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
 _MARKS = "-*_=#> \t\r\n"  # a text of these alone says nothing
@@ -220,11 +219,7 @@ def _open_chats(source: Source) -> Iterator[tuple[IO[bytes], int]]:
             yield file, os.fstat(file.fileno()).st_size
         return
     try:
-        with zipfile.ZipFile(source.path) as archive:
-            size = archive.getinfo(source.member).file_size
-            if size > MAX_UNPACKED_BYTES:
-                raise InputError(f"{source.member} inside it is larger than {MAX_UNPACKED_BYTES // 10**9} GB unpacked")
-            with archive.open(source.member) as member:
-                yield member, size
+        with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as member:
+            yield member, archive.getinfo(source.member).file_size
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
         raise InputError(f"the archive is damaged or of an unsupported kind: {error}") from None

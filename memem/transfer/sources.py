@@ -28,6 +28,8 @@ _INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")
 _CHATS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
 _DATABASE = "claude-mem.db"
 _ZIP = b"PK\x03\x04"
+MAX_UNPACKED_BYTES = 100_000_000  # of an archive's conversations, however small the archive
+MAX_EXPANSION = 50  # conversations of text shrink to a tenth; more is an archive bomb
 _OLD_MEMEM_PAGES = frozenset(("_index.md", "playbooks"))
 
 
@@ -100,12 +102,19 @@ def _read_head(path: Path) -> bytes:
 def _chat_members(path: Path) -> tuple[str, ...]:
     try:
         with zipfile.ZipFile(path) as archive:
-            names = sorted(name for name in archive.namelist() if _CHATS.fullmatch(name.rpartition("/")[2]))
+            members = [info for info in archive.infolist() if _CHATS.fullmatch(info.filename.rpartition("/")[2])]
+            archive_bytes = path.stat().st_size
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InputError(f"{path} is a damaged archive: {error}. Download it again, or unpack it first.") from None
-    if not names:
+    if not members:
         raise InputError(f"{path} is an archive without conversations.json. Unpack it and import its files.")
-    return tuple(names)
+    # Members may overlap, so their sum is compared with the archive itself.
+    if sum(info.file_size for info in members) > max(MAX_UNPACKED_BYTES, MAX_EXPANSION * archive_bytes):
+        raise InputError(
+            f"{path} would unpack to more than {MAX_EXPANSION} times its size. If you trust it, unpack it and import "
+            "its files."
+        )
+    return tuple(sorted(info.filename for info in members))
 
 
 def _walk(ws: Workspace, root: Path, format: str) -> Iterator[Source]:

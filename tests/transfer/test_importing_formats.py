@@ -18,7 +18,7 @@ from memem.core.memory import ARCHIVE, CONVENTIONS
 from memem.inject import provenance
 from memem.notes import forget, save, undo
 from memem.search import find
-from memem.transfer import import_, read, sources
+from memem.transfer import import_, sources
 from memem.transfer.import_ import Imported
 from memem.transfer.items import ImportedFile
 from memem.transfer.readers import json_stream
@@ -159,13 +159,26 @@ def test_an_archive_that_is_damaged_or_of_something_else_is_refused(ws: Workspac
             bring(ws, tmp_path / name)
 
 
-def test_an_archive_that_would_unpack_to_too_much_is_refused(
+@pytest.mark.parametrize("names", [("conversations.json",), tuple(f"conversations-{n}.json" for n in range(10))])
+def test_an_archive_that_would_unpack_to_too_much_is_refused_before_it_is_read(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(sources, "MAX_UNPACKED_BYTES", 1_000_000)
+    with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, "[" + " " * (2_000_000 // len(names)) + "]")
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises(InputError, match="more than 50 times its size"):
+        bring(ws, tmp_path / "data.zip")
+
+
+def test_an_archive_of_ordinary_text_is_imported_whatever_its_size(
     ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "MAX_UNPACKED_BYTES", 1_000)
+    monkeypatch.setattr(sources, "MAX_UNPACKED_BYTES", 1_000)
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("conversations.json", "[" + " " * 10_000 + "]")
-    assert "unpacked" in bring(ws, tmp_path / "data.zip").files[0].reason
+        archive.writestr("conversations.json", json.dumps([SAID] * 20))
+    assert [file.outcome for file in bring(ws, tmp_path / "data.zip").files] == ["read"]
 
 
 def test_an_archive_with_a_torn_member_tells_so(ws: Workspace, tmp_path: Path) -> None:
