@@ -289,6 +289,15 @@ def test_read_only_home_is_reported(machine: Machine) -> None:
     is_back(machine)
 
 
+def test_read_only_home_and_vault_are_named_as_such(machine: Machine) -> None:
+    with mounting(machine, READ_ONLY, machine.home.parent):
+        status = machine.memem("status")
+        assert "the file system is read-only; remount it read-write and try again" in status
+        assert "none yet" not in status.partition("mining")[0]
+        assert re.search(r"memories\s+\d+ \(the index cannot be used\)", status)
+    is_back(machine)
+
+
 def test_full_disk_of_the_home_is_reported(machine: Machine) -> None:
     with mounting(machine, FULL, machine.home):
         cannot_be_used(machine, "the disk is full")

@@ -1,6 +1,7 @@
 """SQLite files: open, migrate by numbered steps, check, scrub, and translate errors."""
 
 import functools
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -173,7 +174,7 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
             full = f"Cannot use the {purpose.name} {path}: the disk is full or failing. Free some space."
             raise HomeError(full) from None
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            raise HomeError(f"Cannot write the {purpose.name} {path}. Check the permissions of its folder.") from None
+            raise HomeError(f"Cannot write the {purpose.name} {path}: {_why_unwritable(path)}.") from None
         if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Set MEMEM_PYTHON to another Python.") from None
         why = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without content of the file
@@ -181,6 +182,19 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
     except UnicodeDecodeError:  # SQLite's message quotes the file
         damage = f"The {purpose.name} {path} is damaged (its text is not UTF-8). {purpose.remedy}"
         raise purpose.damaged(damage) from None
+
+
+def _why_unwritable(path: Path) -> str:
+    """Find out why SQLite cannot write a file, since its own error tells no cause."""
+    from tempfile import TemporaryFile
+
+    try:
+        with suppress(FileNotFoundError):
+            os.close(os.open(path, os.O_RDWR))
+        with TemporaryFile(dir=path.parent):  # SQLite needs its log next to the file
+            return "check the permissions of the file and its folder"
+    except OSError as error:
+        return files.reason(error)
 
 
 def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:

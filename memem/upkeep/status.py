@@ -63,13 +63,15 @@ class Finding:
 
 def status(ws: Workspace) -> Status:
     """Count what is in the vault. An unusable vault is reported in `problem`, not raised."""
-    problem = ""
+    problem, unindexed = "", 0
     rows: list[NoteRow] = []
     try:
         refresh(ws)
         rows = ws.index.rows()
-    except (VaultError, IndexUnusable, HomeError) as error:
+    except VaultError as error:
         problem = str(error)
+    except (IndexUnusable, HomeError) as error:
+        problem, unindexed = str(error), sum(1 for _ in ws.store.scan())
     memories = [row.memory for row in rows if row.memory]
     model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
     usable = model.encoder != "none" and not model.problem
@@ -81,7 +83,7 @@ def status(ws: Workspace) -> Status:
         home=ws.home.root,
         vault=ws.settings.vault,
         problem=problem,
-        memories=len(memories),
+        memories=len(memories) or unindexed,
         projects=dict(sorted(Counter(memory.project for memory in memories).items())),
         pinned=sum(memory.layer == PINNED for memory in memories),
         stale=sum(memory.status == "stale" for memory in memories),

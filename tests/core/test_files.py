@@ -332,7 +332,7 @@ def test_common_error_is_explained_with_advice(code: int, what: str, advice: str
 
 
 def test_other_error_uses_the_systems_words() -> None:
-    assert files.reason(OSError(errno.EMFILE, "Too many open files")) == "too many open files"
+    assert files.reason(OSError(errno.EXDEV, "Invalid cross-device link")) == "invalid cross-device link"
     assert files.reason(OSError("something odd")) == "something odd"
 
 

@@ -1,6 +1,8 @@
 """A file of SQLite's is looked at as it is: what is wrong with it is told, and nothing about it is changed."""
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -77,3 +79,26 @@ def test_a_file_that_somebody_is_writing_is_in_use(file: Path, monkeypatch: pyte
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(Busy):
             sqlite.check_integrity(file, PURPOSE, thorough=False)
+
+
+def test_running_out_of_file_descriptors_is_not_blamed_on_permissions(tmp_path: Path) -> None:
+    """In a process of its own: the limit would starve the other tests."""
+    script = f"""
+import resource, sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+import tempfile
+from memem.core.errors import HomeError
+from memem.state.database import State
+path = Path({str(tmp_path)!r}) / "state.db"
+State(path, fsync=False).close()
+kept = [open("/dev/null") for _ in range(20)]
+resource.setrlimit(resource.RLIMIT_NOFILE, (kept[-1].fileno() + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+try:
+    State(path, fsync=False)
+except HomeError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "too many files are open; raise the limit (`ulimit -n`) and try again" in done.stdout
+    assert "permission" not in done.stdout

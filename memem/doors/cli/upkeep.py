@@ -27,7 +27,8 @@ def status(ws: Workspace, options: argparse.Namespace) -> int:
     status = upkeep_status.status(ws)
     if options.json:
         return output.as_json(status)
-    projects = ", ".join(f"{name} {number}" for name, number in status.projects.items())
+    by_project = ", ".join(f"{name} {number}" for name, number in status.projects.items())
+    projects = by_project or "the index cannot be used"
     instructions = f"{count(status.held, 'note')} {'reads' if status.held == 1 else 'read'} like an instruction"
     decisions = (
         (status.conflicts, "conflicts", f"{status.conflicts}; see `memem conflicts`"),
@@ -35,15 +36,21 @@ def status(ws: Workspace, options: argparse.Namespace) -> int:
         (status.held, "held back", f"{instructions}; see `memem review`"),
         (status.vanished, "vanished", f"{count(status.vanished, 'note')}; see `memem doctor`"),
     )
+    counts = [
+        ["pinned", str(status.pinned)],
+        ["stale", f"{status.stale}; see `memem index check`" if status.stale else "none"],
+        ["unreadable", f"{status.unreadable}; see `memem index check`" if status.unreadable else "none"],
+    ]
     when, _, change = status.last_event.partition(" ")
     rows = [
         ["memem", __version__],
         ["home", str(status.home)],
         ["vault", str(status.vault)],
-        ["memories", f"{status.memories} ({projects})" if projects else "none yet"],
-        ["pinned", str(status.pinned)],
-        ["stale", f"{status.stale}; see `memem index check`" if status.stale else "none"],
-        ["unreadable", f"{status.unreadable}; see `memem index check`" if status.unreadable else "none"],
+        [
+            "memories",
+            f"{status.memories} ({projects or 'the index cannot be used'})" if status.memories else "none yet",
+        ],
+        *(counts if not status.problem else []),
         *([name, advice] for number, name, advice in decisions if number),
         ["recall", _recall(status)],
         *_mining_rows(status.mining),
