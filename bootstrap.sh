@@ -14,7 +14,7 @@ usage: bootstrap.sh                       set up, then start the MCP server on s
        bootstrap.sh dev CMD [ARG...]      the same with the developer tools
        bootstrap.sh test                  set up with the developer tools, check the import contracts, run the quick tests
        bootstrap.sh test --all            the same with all tests, and with coverage, which slows them down
-       bootstrap.sh test PYTEST-ARG...    the same with the tests that pytest is told to run, slow ones too
+       bootstrap.sh test PYTEST-ARG...    the same, but pass these arguments to pytest; slow tests are included
        bootstrap.sh begin WHAT [ARG...]   for hooks/memem, while there is no environment: sets up in the background
 
 MEMEM_PYTHON=PATH   the interpreter to build on, 3.11 or newer
@@ -44,7 +44,7 @@ explain() {
       echo "the disk is full. Free about 500 MB."
       ;;
     *"Permission denied"* | *"ermission error"* | *"Read-only file system"* | *"Operation not permitted"*)
-      echo "$venv cannot be written. Check its permissions."
+      echo "memem cannot write to $venv. Check its permissions."
       ;;
     *"error sending request"* | *"ailed to fetch"* | *"onnection refused"* | *"onnection reset"* | *"onnection error"* | \
       *"timed out"* | *"name resolution"* | *"dns error"* | *"etwork is unreachable"* | *"ProxyError"* | \
@@ -164,8 +164,8 @@ claim_folder() {
   if [ -n "$(ls -A "$venv" 2>/dev/null)" ] && [ ! -d "$ours" ]; then
     die "$venv was not created by memem and was left alone. Rename it, or set MEMEM_SKIP_SYNC=1 to use it as it is."
   fi
-  mkdir -p "$ours" || die "cannot create $venv."
-  [ -w "$ours" ] || die "cannot write $ours. Make it writable for you."
+  mkdir -p "$ours" || die "cannot create $venv. Check the permissions of its parent folder and the free disk space."
+  [ -w "$ours" ] || die "cannot write to $ours. Give yourself write permission and try again."
 }
 
 open_log() {
@@ -207,7 +207,7 @@ prepare_venv() {
     find "$venv/" -mindepth 1 -maxdepth 1 ! -name .memem -exec rm -rf {} +
     "$base" -I -m venv --without-pip "$venv" >&8 2>&8 || die_with_log "cannot create an environment with $base"
   fi
-  printf '%s\n' "$$" >"$ours/changing" || die_with_log "cannot write $ours"
+  printf '%s\n' "$$" >"$ours/changing" || die_with_log "cannot write to $ours"
 }
 
 # A lock file is complete, so nothing needs resolving. Some pips would otherwise pick a newer release of a package that
@@ -226,7 +226,7 @@ install() {
     pip=("$venv/bin/python" -m pip)
   fi
   "${pip[@]}" install --no-input --disable-pip-version-check "${locked[@]}" >&8 2>&8 ||
-    die_with_log "cannot install $lock"
+    die_with_log "cannot install the packages listed in $lock"
 }
 
 # memem is neither built nor copied; the environment points to this folder.
@@ -293,7 +293,7 @@ sync_venv() {
   install
   link_project
   write_capabilities
-  finish_venv || die_with_log "cannot write $ours"
+  finish_venv || die_with_log "cannot write to $ours"
   fetch_model
   log "ready; installed with $installer"
 }
@@ -375,7 +375,7 @@ begin_session() {
     message="memem could not be set up: $failure memem retries automatically; memory works once the cause is fixed."
   else
     state="running $(cat "$ours/under-way" 2>/dev/null)" || true
-    message="memem is being set up in the background (about a minute). Memory starts with a later prompt."
+    message="memem is being set up in the background (about a minute). Claude will see your memories once it is ready."
   fi
   { [ -d "$ours" ] && [ -w "$ours" ]; } || told=$home/.set-up-told
   if [ "$(cat "$told" 2>/dev/null)" = "$state" ]; then return; fi
@@ -451,7 +451,7 @@ answer_without_python() {
     ping) answer "$id" '{}' ;;
     tools/list) answer "$id" '{"tools":[]}' ;;
     tools/call)
-      failed=$(json_text "memem could not be set up: ${failure:-Python 3 is missing.}")
+      failed=$(json_text "memem could not be set up: ${failure:-Python 3 is missing. Install Python 3.11 or newer, or set MEMEM_PYTHON to its path.}")
       answer "$id" '{"content":[{"type":"text","text":"'"$failed"'"}],"isError":true}'
       ;;
     *) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Unknown method"}}\n' "$id" ;;
@@ -465,7 +465,7 @@ answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 require_whole() {
   locate
   if [ "${MEMEM_SKIP_SYNC:-}" != 1 ] && is_current requirements.lock && ! is_whole; then
-    rm -f "$ours/requirements.lock" || die "cannot write $ours."
+    rm -f "$ours/requirements.lock" || die "cannot write to $ours. Check its permissions and try again."
   fi
 }
 
@@ -476,7 +476,7 @@ set_up() {
   python=$venv/bin/python
   alone=-I
   if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
-    [ -x "$python" ] || python=$(find_python) || die "no Python 3.11 or newer found."
+    [ -x "$python" ] || python=$(find_python) || die "no Python 3.11 or newer found. Install one, or set MEMEM_PYTHON to its path."
     export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
     alone=-P
   elif ! is_current "$1"; then

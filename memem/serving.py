@@ -43,7 +43,7 @@ class SharedWorkspace:
     def do(self, work: Callable[[Workspace], T], seconds: float | None = None) -> T:
         """Do `work` in the calling thread. Raises Busy if its turn does not come within `seconds`."""
         if not self._turn.acquire(timeout=-1 if seconds is None else seconds):
-            raise Busy(f"Other work is taking longer than {seconds:g} s. Try again in a moment.")
+            raise Busy(f"memem has been busy with other requests for {seconds:g} s. Try again in a moment.")
         try:
             if self._stopped.is_set():
                 raise Busy("memem is shutting down; nothing was done.")

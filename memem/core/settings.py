@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memem.core import files
 from memem.core.errors import SettingsError
 from memem.core.files import from_json, from_toml
 from memem.core.home import Home
@@ -131,8 +132,10 @@ def read_config(config_file: Path) -> dict[str, str]:
         raw = config_file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, UnicodeDecodeError) as problem:
-        raise SettingsError(f"{config_file} cannot be read: {problem}.") from None
+    except OSError as problem:
+        raise SettingsError(f"Cannot read {config_file}: {files.reason(problem)}.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{config_file} is not UTF-8 text. Save it as UTF-8 and try again.") from None
     try:
         table = from_toml(raw)
     except ValueError as problem:
@@ -143,8 +146,10 @@ def read_config(config_file: Path) -> dict[str, str]:
         keys = ", ".join(sorted(options))
         raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known keys: {keys}.")
     for key, value in table.items():
-        if not isinstance(value, str if key in options and options[key].is_path else str | int | float):
-            raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")
+        is_path = key in options and options[key].is_path
+        if not isinstance(value, str if is_path else str | int | float):
+            advice = "write the path as quoted text" if is_path else "use text or a number"
+            raise SettingsError(f"{key} is {value!r} in {config_file}: {advice}.")
     return as_texts(table)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ANSWER_CHARACTERS = 9_000  # Claude Code truncates longer answers, and the context is not ours to fill
 WAITS = "(held back until the user has reviewed it, with /memem-review in Claude Code)"
-UNNAMED = "(a file whose name addresses the model)"
+UNNAMED = "(file name withheld: it reads like an instruction)"
 STATEMENT_CHARACTERS = 700
 BRIEF_CHARACTERS = 240
 TURN_CHARACTERS = 600

@@ -60,7 +60,7 @@ def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation, *,
         return Applied("nothing")
     turn = prompt.find_quoted_turn(chunk.turns, operation.quote)
     if turn is None:
-        return _refuse(operation, "its quote is not in the conversation")
+        return _refuse(operation, "the text it quotes as evidence is not in the conversation")
     if turn.role == ASSISTANT and _is_echo(ws, chunk, operation):
         return _refuse(operation, "it repeats a memory that was shown in this session")
     try:

@@ -32,6 +32,7 @@ MAX_QUERIES = 12
 QUERY_CHARS = 1_000
 BATCH = "mine"
 SAVED = ("added", "updated", "superseded")
+OUTCOME_WORDS = {"buried": "gave up", "spent": "paused"}  # for people; --json and the state have the names
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError, InputError, MememError
 from memem.inject import notices, statusline
 from memem.mine import ask, session
-from memem.mine.ask import BATCH, SAVED, DeadLettered, Mined
+from memem.mine.ask import BATCH, OUTCOME_WORDS, SAVED, DeadLettered, Mined
 from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import HOLD_SMALL, MIN_CHARACTERS, MINE_SMALL, SessionTail, mine_session
 from memem.safety.gate import clean_line
@@ -41,7 +41,8 @@ def log_result(ws: Workspace, mined: Mined) -> None:
         return
     saved = f"{mined.count(*SAVED)} saved, {mined.count('refused')} refused" if mined.chunks else ""
     parts = filter(None, [mined.counted_turns if mined.turns else "", saved, clean_line(mined.detail)])
-    files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(parts)}")
+    outcome = OUTCOME_WORDS.get(mined.outcome, mined.outcome)
+    files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {outcome}: {', '.join(parts)}")
 
 
 def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:

@@ -99,7 +99,9 @@ class _Mining:
         for answer in ws.state.journal.unapplied(mark.session):
             mined = ask.apply(ws, mined, answer, history.taken_back(ws))
         record = ws.state.sessions.get(mark.session)
-        own = replace(mined, outcome="own", detail="It is one of memem's own calls, which are never mined.")
+        own = replace(
+            mined, outcome="own", detail="This session is one of memem's own model calls, which are never mined."
+        )
         if record and record.own and record.path in ("", mark.path):
             ws.state.deferred.remove_small(mark.session)
             return own

@@ -28,6 +28,11 @@ class LastMined:
     calls: int
     dollars: float
 
+    @property
+    def summary(self) -> str:
+        time, outcome = self.time[:16].replace("T", " "), ask.OUTCOME_WORDS.get(self.outcome, self.outcome)
+        return f"{time} {self.session[:8]} {outcome}: {self.detail}"
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
@@ -58,6 +63,13 @@ class MiningState:
     problem: str = ""
     held_back: int = 0  # small sessions that wait to be sent together
     history: HistoryState | None = None
+
+    @property
+    def switched_on(self) -> str:
+        """Since when mining is on, and how it extracts, in words; empty if it is off."""
+        name, _, model = self.extractor.partition(", ")
+        since = self.since[:16].replace("T", " ")
+        return f"on since {since}, using {name}{f' ({model})' if model else ''}" if since else ""
 
 
 def mining_state(ws: Workspace) -> MiningState:

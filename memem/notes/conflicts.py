@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_DIFFERENCES = 5
 FOUND_BY = {CONTRADICT: "confirmed by the model", WAITING: "found by comparison", "": "linked in the notes"}
 KEEP, BOTH = WAYS = ("keep", "both")
+_SOURCES = {"mined": "mined by memem", "import": "imported by memem", "user": "saved by Claude"}
 
 _Pair = tuple[Entry, Entry, Suspicion | None]  # the entry with the link, the other, and the model's verdict
 
@@ -93,6 +94,10 @@ def _describe(one: Entry, other: Entry, verdict: Suspicion | None) -> Conflict:
     )
     judgement, why = (verdict.verdict, verdict.why) if verdict else ("", "")
     return Conflict(late, early, differences, FOUND_BY[judgement], why)
+
+
+def describe_origin(memory: Memory) -> str:
+    return "written by you" if memory.author == "human" else _SOURCES.get(memory.source_type, memory.author)
 
 
 def _time(entry: Entry) -> float:

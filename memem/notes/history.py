@@ -108,13 +108,13 @@ def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
     if not vault_id:
         return "the vault is missing"
     if step.last.vault not in ("", vault_id):
-        return "it is in another vault"
+        return "in another vault"
     if step.last.action == PURGE:
-        return "it was purged, so there is no copy of it"
+        return "purged, so there is no copy"
     if not step.is_whole:
-        return "another batch changed it in between"
+        return "changed by another batch in between"
     if step.before and step.last.action != batches.VANISH and stored_bytes(ws, step) is None:
-        return f"its earlier version was removed after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
+        return f"earlier versions are removed after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
     return ""
 
 
@@ -152,9 +152,10 @@ def _with_undo(ws: Workspace) -> Iterator[tuple[LoggedBatch, str]]:
 def _describe(ws: Workspace, batch: LoggedBatch, undone_by: str, vault_id: str) -> Batch:
     problems = [problem for step in batch.changes if (problem := hindrance(ws, step, vault_id))]
     undoable = not undone_by and len(problems) < len(batch.changes)
-    because = f"undone by {undone_by}" if undone_by else problems[0] if problems else ""
-    if undoable and problems:
-        because = f"{len(problems)} of {len(batch.changes)} notes: {because}"
+    because = f"undone by {undone_by}" if undone_by else ""
+    if problems and not undone_by:
+        which = f"{len(problems)} of {len(batch.changes)} notes " if undoable else ""
+        because = f"{which}cannot be undone: {problems[0]}"
     steps = [step for step in batch.changes if step.last.action not in batches.TOMBSTONE_ACTIONS]
     created = sum(not step.before for step in steps)
     forgotten = sum(not step.after for step in steps)

@@ -150,11 +150,14 @@ def _check_days(ws: Workspace) -> list[_Verdict]:
     now = ws.clock().timestamp()
     rows = ws.index.rows("valid_to <= ? AND status = 'active' ORDER BY id", (now,), MOST_NOTES)
     put_off = ws.index.rows("status = 'stale' AND (valid_to IS NULL OR valid_to > ?) ORDER BY id", (now,))
-    rows += [
-        row for row in put_off if row.memory and row.memory.stale_because.startswith((ANNOUNCED, ANNOUNCED_BEFORE_0_10))
-    ]
+    rows += [row for row in put_off if row.memory and is_by_date(row.memory.stale_because)]
     ours = [(row, row.memory) for row in rows if row.memory and _is_ours(row.memory)]
     return [_Verdict(row, memory, _passed(ws, row, memory)) for row, memory in ours]
+
+
+def is_by_date(because: str) -> bool:
+    """Whether this reason is a day that has passed, rather than missing files."""
+    return because.startswith((ANNOUNCED, ANNOUNCED_BEFORE_0_10))
 
 
 def _is_ours(memory: Memory) -> bool:
@@ -249,7 +252,8 @@ def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord
 def _revised(ws: Workspace, verdict: _Verdict) -> bool:
     """Whether a note needs no record: every one but a person's."""
     because = verdict.because or ""
-    status, why = ("stale", because) if because else ("active", "the files it is based on are back")
+    back = "its date was changed" if is_by_date(verdict.memory.stale_because) else "the files it is based on are back"
+    status, why = ("stale", because) if because else ("active", back)
     try:
         return write.revise(ws, verdict.memory.id, why=why, status=status, stale_because=because) is not None
     except (NotFound, Ambiguous, NoteError, InputError):

@@ -266,5 +266,6 @@ def _plan_return(ws: Workspace, step: NoteChange, *, is_there: bool) -> _Plan:
     if step.last.action == REMOVE and _brings_back(ws, step, None):
         return _leave(step, FORGOTTEN)
     if step.last.action == VANISH and stored_bytes(ws, step) is None:
-        return _Plan(LIFT, step.path, reason="it was deleted by hand, and memem has no copy; it may be saved again")
+        gone = "it was deleted by hand and memem has no copy to restore"
+        return _Plan(LIFT, step.path, reason=f"{gone}; memem no longer refuses to save it again")
     return _Plan(RESTORE if step.last.action == REMOVE else RETURN, step.path, None, stored_bytes(ws, step))

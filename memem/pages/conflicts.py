@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memem.core.errors import NoteChanged
 from memem.core.memory import Entry
-from memem.notes.conflicts import FOUND_BY, Conflict, conflicts
+from memem.notes.conflicts import FOUND_BY, Conflict, conflicts, describe_origin
 from memem.pages import markdown
 from memem.vault.write_lock import writing
 
@@ -28,7 +28,6 @@ _EARLIER = (
     "Each of these pairs of memories disagrees. /memem",
     "No two memories contradict each other.",
 )
-_SOURCES = {"mined": "mined by memem", "import": "imported by memem", "user": "saved by Claude"}
 
 
 def write_page(ws: Workspace) -> None:
@@ -63,9 +62,8 @@ def _render(all_conflicts: list[Conflict]) -> str:
 
 def _render_side(entry: Entry) -> str:
     memory = entry.memory
-    by = "written by you" if memory.author == "human" else _SOURCES.get(memory.source_type, memory.author)
     since = (memory.valid_from or memory.created)[:10]
-    head = markdown.escape(f"{memory.id8} · {since} · {by}")
+    head = markdown.escape(f"{memory.id8} · {since} · {describe_origin(memory)}")
     lines = [f"[!quote] {head}", entry.link, *_shorten(memory.body)]
     if memory.evidence:
         lines += ["", "Evidence:", *(f"> {line}" for line in _shorten(memory.evidence))]

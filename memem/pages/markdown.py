@@ -13,8 +13,11 @@ from memem.core.memory import KINDS
 
 IsOurs = Callable[[str], bool]  # whether memem may have written a line earlier
 Part = str | Callable[[str], str]  # memem's part, or a function from the page's text to it; empty leaves the page alone
-BEGIN = "<!-- memem writes from here -->"
-END = "<!-- to here; what you write around it stays -->"
+BEGIN = "<!-- Start of memem's section; memem overwrites it -->"
+END = "<!-- End of memem's section; text outside it is kept -->"
+# With the marks of earlier versions, which the next update of a page replaces.
+_BEGINS = (BEGIN, "<!-- memem writes from here -->")
+_ENDS = (END, "<!-- to here; what you write around it stays -->")
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 _SEAL = "<!-- %08x -->"
 _SEALED = re.compile(r"<!-- [0-9a-f]{8} -->")
@@ -61,14 +64,16 @@ def _escape_tags(line: str) -> str:
 
 def find_own_part(text: str) -> tuple[int, int] | None:
     """Start and end of memem's part with its marks; a single mark is the user's text."""
-    end = text.rfind(END)
-    start = text.rfind(BEGIN, 0, max(end, 0))
-    return None if start < 0 or END in text[start:end] else (start, end + len(END))
+    end, last = max((text.rfind(mark), mark) for mark in _ENDS)
+    start = max(text.rfind(mark, 0, max(end, 0)) for mark in _BEGINS)
+    is_single = start < 0 or any(mark in text[start:end] for mark in _ENDS)
+    return None if is_single else (start, end + len(last))
 
 
 def get_own_lines(text: str) -> list[str]:
     place = find_own_part(text)
-    own = text[place[0] + len(BEGIN) : place[1] - len(END)] if place else ""
+    own = text[place[0] : place[1]] if place else ""
+    own = own[own.find("-->") + 3 : own.rfind("<!--")]
     return _BLANK_LINES.sub("", own).rstrip().splitlines()  # the user may have indented the first line
 
 
@@ -163,7 +168,7 @@ def _refuse_change(path: Path, before: str) -> None:
 
 
 PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}  # headings of a project's page
-_ITEM = r"\[\[[^\[\]]+\]\](?:: [\d,]+ in force(?:, [\d,]+ (?:not|outdated))?)?"
+_ITEM = r"\[\[[^\[\]]+\]\](?:: [\d,]+ (?:active|in force)(?:, [\d,]+ (?:not|outdated))?)?"
 _HEADINGS = "Projects|Conflicts|Waiting for review|Last changed|Recently changed|Pinned|Others|Other"
 _OURS = re.compile(  # with the wording of earlier versions, whose lines must not be taken for the user's
     rf"# \S.*|## (?:{'|'.join((_HEADINGS, *PLURALS.values()))})"

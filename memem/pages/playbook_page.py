@@ -2,7 +2,7 @@
 
     # Playbook
 
-    ## Decisions in force
+    ## Current decisions
     - Tokens are signed with RS256. [[tokens-are-signed-3f2c9a1e|3f2c9a1e]]
 
     <!-- written: @0 @3 3f2c9a1e.3.5d41402a.9b74c989 -->

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 IDENTITY, CONVENTIONS, DECISIONS, TRAPS, ENVIRONMENT = SECTIONS = (1, 2, 3, 4, 5)
-_NAMES = ("Identity", "Conventions", "Decisions in force", "Known traps", "Environment")
+_NAMES = ("Identity", "Conventions", "Current decisions", "Known pitfalls", "Environment")
 NAMES = dict(zip(SECTIONS, _NAMES, strict=True))
 TITLE = 0  # the number of the page's own heading; sections follow
 HEADINGS = ("# Playbook", *map("## {}".format, NAMES.values()))
+_HEADING_NUMBERS = {heading: number for number, heading in enumerate(HEADINGS)}
+_HEADING_NUMBERS |= {"## Decisions in force": DECISIONS, "## Known traps": TRAPS}  # of earlier versions
 RECORD = "<!-- written:"
 _WRITTEN = r"[0-9A-Za-z-]{8}\.[1-5]\.[0-9a-f]{8}\.[0-9a-f]{8}\*?"
 _GONE = r"-(?:@[0-5]|[0-9A-Za-z-]{8})"
@@ -104,7 +106,7 @@ def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
     fenced = _find_fenced(lines)
     placed = []
     for at, line in enumerate(lines):
-        number = HEADINGS.index(line.strip()) if at not in fenced and line.strip() in HEADINGS else None
+        number = None if at in fenced else _HEADING_NUMBERS.get(line.strip())
         place = place if number is None else number
         placed.append((place, number, line))
     return placed

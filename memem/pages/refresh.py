@@ -186,7 +186,7 @@ def _render_projects(ws: Workspace, projects: Sequence[_Project]) -> str:
     for project in projects[:MAX_PROJECTS]:
         outdated = f", {project.notes - project.in_force} outdated" if project.notes > project.in_force else ""
         page = markdown.link(f"memem/projects/{markdown.file_stem(project.name)}", project.name)
-        links = [f"{page}: {project.in_force} in force{outdated}", *_link_playbook(ws, project, "playbook")]
+        links = [f"{page}: {project.in_force} active{outdated}", *_link_playbook(ws, project, "playbook")]
         lines.append(f"- {' · '.join(links)}")
     advice = "/memem-status in Claude Code, or `memem status`, lists them all"
     return _render_list("Projects", lines, len(projects), advice)

@@ -7,7 +7,7 @@ from memem.core.project import normalise
 # Prompts wait for this check: only a name with a part that may be generated is searched for secrets.
 _GENERATED = re.compile(r"(?=[a-z_]*\d)\w{16,}")
 MAX_WORD_SEPARATORS = 2  # in a name; with more it may be a sentence
-HIDDEN_NAME = "one whose name reads like an instruction"
+HIDDEN_NAME = "(name withheld: it reads like an instruction)"
 
 
 def clean_project_name(name: str) -> str:

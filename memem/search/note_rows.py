@@ -14,6 +14,7 @@ from memem.core.errors import Ambiguous, NoteChanged, NoteError, NoteUnreadable,
 from memem.core.files import Stamp
 from memem.core.memory import QUARANTINED, fingerprint
 from memem.safety.gate import cleanse
+from memem.safety.quote import count_noun
 from memem.search.notes import NoteRow
 from memem.search.refresh import fresh_rows
 from memem.state import note_records
@@ -141,7 +142,9 @@ def _describe_difference(copy: Path, original: Path) -> str:
         return f"They cannot be compared: {files.reason(error)}."
     if own == other:
         return "Both have the same text."
-    return f"{newer} is newer; lines only here: {len(own - other)}, only in the original: {len(other - own)}."
+    here, there = len(own - other), len(other - own)
+    lines = f"{count_noun(here, 'line')} {'is' if here == 1 else 'are'} only in this file"
+    return f"{newer} is newer. {lines}, and {there} {'is' if there == 1 else 'are'} only in the original."
 
 
 def copies_of_other_files(ws: Workspace) -> Iterator[tuple[str, SyncCopy]]:

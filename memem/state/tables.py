@@ -10,15 +10,15 @@ from memem.core import sqlite
 from memem.core.errors import Busy, HomeError, StateTooNew, StateUnusable
 
 STATE = sqlite.Purpose(
-    "state",
+    "state database",
     StateUnusable,
     StateTooNew,
     "`memem mine on` sets it aside and starts a new one; your notes are not touched.",
 )
 CONTEXTS = sqlite.Purpose(
-    "record of contexts", StateUnusable, StateTooNew, "Delete the file; memem rebuilds it.", patience=150, soft=True
+    "context database", StateUnusable, StateTooNew, "Delete the file; memem rebuilds it.", patience=150, soft=True
 )
-UNUSABLE = (StateUnusable, HomeError, Busy)  # errors of the record of contexts, for callers that can do without it
+UNUSABLE = (StateUnusable, HomeError, Busy)  # errors of the context database, for callers that can do without it
 MAX_PAUSE_SECONDS = 8 * 86_400.0  # longer than a weekly limit; a later time was written by a wrong clock
 
 

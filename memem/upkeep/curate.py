@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MERGE, SPLIT, ARCHIVE = "merge", "split", "archive"
 MAX_OF_A_KIND = 100  # the next run finds the others
-GONE = "there is no such suggestion: it was applied, or one of its notes has changed"
+GONE = "no such suggestion; it may have been applied already, or one of its notes may have changed"
 CHANGED = "one of its notes has changed since"
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _SAYS = {
@@ -186,8 +186,8 @@ def _describe_merge(merge: Merge) -> Suggestion:
 
 def _suggest_split(ws: Workspace, entry: Entry, parts: tuple[str, ...]) -> Suggestion:
     reason = f"{_name(entry)} says {len(parts)} unrelated things"
-    outcome = f"it is replaced by {len(parts)} notes of the same origin, which supersede {entry.memory.id8}"
-    yours = f"{entry.memory.id8} is yours" if _is_theirs(ws, entry) else ""
+    outcome = f"{entry.memory.id8} is superseded by {len(parts)} notes that keep its source"
+    yours = f"{entry.memory.id8} is your own note" if _is_theirs(ws, entry) else ""
     return _suggestion(SPLIT, (entry,), reason, outcome, parts, yours)
 
 

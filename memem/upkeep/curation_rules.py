@@ -74,9 +74,9 @@ def merge(one: Entry, other: Entry, relation: str, theirs: frozenset[str]) -> Me
     new_sentences = sentences_of(ended.body) if relation == NEAR else ()
     added = tuple(sentence for sentence in new_sentences if not says(kept.body, sentence))
     if ended.id in theirs:
-        yours = f"{ended.memory.id8} is yours"
+        yours = f"{ended.memory.id8} is your own note"
     elif kept.id in theirs and (added or gained(kept.memory, ended.memory)):
-        yours = f"{kept.memory.id8}, which would have to change, is yours"
+        yours = f"it would change {kept.memory.id8}, which is your own note"
     else:
         yours = ""
     return Merge(kept, ended, relation, added, kept.id in theirs, yours)

@@ -109,8 +109,7 @@ def _mining(ws: Workspace) -> list[Diagnosis]:
     state = mining_state(ws)
     if state.problem:
         return [of_error("mining", MememError(state.problem), MAKE_USABLE)]
-    on = f"on since {state.since[:16].replace('T', ' ')}, with {state.extractor}"
-    found = [fine("mining", on if state.since else "off; `memem mine on` switches it on")]
+    found = [fine("mining", state.switched_on or "off; `memem mine on` switches it on")]
     if ws.home.state_file.exists():
         try:
             ended = ws.state.children.end_orphans()

@@ -112,7 +112,7 @@ def _find_flaws(ws: Workspace) -> Iterator[_FoundFlaw]:
                 yield _flaw(ORPHAN, entry, "nothing links to it, and it links to nothing", fix)
             yield from _outdated_links(view, entry)
         if degrees[entry.id] > HUB_DEGREE:
-            detail = f"has {degrees[entry.id]} edges, {stated[entry.id]} of them stated by notes"
+            detail = f"has {degrees[entry.id]} edges, {stated[entry.id]} of them from links in notes"
             fix = "Split the note or remove links that say little; `memem graph rebuild` updates computed edges."
             yield _flaw(HUB, entry, detail, fix)
     for edge in edges:

@@ -97,7 +97,7 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
     cleaned = {
         "the note": True,
         "the mining journal": scour.clean_journal(ws, traces),
-        "receipts": scour.clean_contexts(ws, traces),
+        "the records of what Claude was shown": scour.clean_contexts(ws, traces),
         "the undo store": scour.clean_undo_store(ws, traces),
         "the log": scour.clean_events(ws, traces),
         "the transcript index": bool(turns),

@@ -14,7 +14,7 @@ from memem.core.errors import HomeError, IndexUnusable, NoteChanged, VaultError
 from memem.core.files import from_toml
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.mine.status import MiningState, mining_state
-from memem.notes import conflicts
+from memem.notes import conflicts, staleness
 from memem.pages import markdown, read_playbook
 from memem.safety.gate import cleanse
 from memem.search import meaning, note_rows, vanished
@@ -127,8 +127,7 @@ def check(ws: Workspace) -> list[Finding]:
     for page in (paths.home_page, paths.conflicts, *pages):
         if page.is_file() and not markdown.is_symlink(page):
             findings += _page_findings(ws, page, names)
-    skipped = ws.store.list_skipped()
-    findings += [Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in skipped]
+    findings += [Finding(*skipped) for skipped in ws.store.list_skipped()]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
 
 
@@ -164,7 +163,10 @@ def _outdated(ws: Workspace, readable: dict[str, Memory]) -> Iterator[Finding]:
     """Stale notes, and dates that cannot be read or contradict each other."""
     for path, memory in readable.items():
         if memory.status == "stale" and memory.stale_because:
-            advice = "Correct it or `memem forget` it; it becomes active again once the file is back."
+            forget = f"run `memem forget {memory.id8}`"
+            advice = f"Correct the note, or {forget}. It becomes active again once its files are back."
+            if staleness.is_by_date(memory.stale_because):
+                advice = f"Correct the date if the note is still valid, or {forget}."
             yield Finding(path, f"is stale: {memory.stale_because}", advice, False)
         for name in ("created", "updated", "valid_from", "valid_to"):
             value = getattr(memory, name)

@@ -71,7 +71,7 @@ def uninstall(ws: Workspace, *, vault: bool = False) -> UninstallReport:
         left += belongings.remove_all(ws.home)
         if _is_own_environment(ws.prefix):
             belongings.remove(ws.prefix)  # last, because this program runs in it
-    kept = (*planned.kept, *(InstalledPart("not memem's", str(path)) for path in left))
+    kept = (*planned.kept, *(InstalledPart("not created by memem", str(path)) for path in left))
     return UninstallReport(planned.parts, kept, to_do, done=True)
 
 

@@ -129,16 +129,19 @@ class Store:
                         if stat.S_ISREG(status.st_mode):
                             yield prefix + name, _stamp(status)
 
-    def list_skipped(self) -> Iterator[tuple[str, str]]:
-        """List what a scan leaves out though a person may expect it to be read, and why."""
+    def list_skipped(self) -> Iterator[tuple[str, str, str]]:
+        """List what a scan leaves out though a person may expect it to be read, why, and how to change that."""
         for folder, folders, names in os.walk(self.paths.ours):
             for name in sorted(folders + names):
                 path = Path(folder, name)
                 shown = path.relative_to(self.paths.ours).as_posix()
+                kind = "folder" if name in folders else "file"
                 if path.is_symlink():
-                    yield shown, "is a symbolic link, which memem does not follow"
+                    advice = f"Replace the link with the {kind} itself."
+                    yield shown, "is a symbolic link, which memem does not follow", advice
                 elif _is_garbled(name):
-                    yield shown.encode("utf-8", "replace").decode(), "has a name that is not UTF-8 text"
+                    garbled = shown.encode("utf-8", "replace").decode()
+                    yield garbled, "has a name that is not UTF-8 text", f"Rename the {kind}."
 
     def proposal_files(self) -> list[Path]:
         """List the files of proposals without copies made by a sync service."""

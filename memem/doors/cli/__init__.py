@@ -56,7 +56,8 @@ def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) 
 
         message = str(error)
         if isinstance(error, OSError):
-            message = f"cannot use {error.filename or 'the output'}: {files.reason(error)}."
+            action = f"use {error.filename}" if error.filename else "write the output"
+            message = f"cannot {action}: {files.reason(error)}."
         elif not isinstance(error, MememError):
             message = f"unexpected {type(error).__name__}: {error}. Set MEMEM_DEBUG=1 to see the traceback."
         output.aside(f"memem: {clean_line(message)}")

@@ -49,12 +49,16 @@ def undo(ws: Workspace, options: argparse.Namespace) -> int:
     if options.json:
         output.as_json(result)
         return 0 if is_done else 1
-    rows = [f"restored {path}" for path in result.restored] + [f"removed  {path}" for path in result.removed]
-    for row in rows + [f"left     {note.path}: {note.reason}" for note in result.left]:
+    verbs = (
+        ("would restore", "would remove ", "would skip   ") if result.dry_run else ("restored", "removed ", "skipped ")
+    )
+    restored, removed, skipped = verbs
+    rows = [f"{restored} {path}" for path in result.restored] + [f"{removed} {path}" for path in result.removed]
+    for row in rows + [f"{skipped} {note.path}: {note.reason}" for note in result.left]:
         output.say(row)
     if not is_done:
         raise MememError(f"Nothing in batch {result.batch} ({result.what}) could be undone.")
-    counts = f"{len(result.restored)} restored, {len(result.removed)} removed, {len(result.left)} left unchanged"
+    counts = f"{len(result.restored)} restored, {len(result.removed)} removed, {len(result.left)} skipped"
     if result.tombstones:
         counts += f", {output.count(result.tombstones, 'tombstone')} reverted"
     output.say(f"Batch {result.batch} ({result.what}) {'would be' if result.dry_run else 'was'} undone: {counts}.")
@@ -119,7 +123,7 @@ def _show_group(heading: str, suggestions: "Sequence[Suggestion]") -> None:
         output.heading(f"{heading} ({len(suggestions)})")
     for item in suggestions:
         output.say(f"{item.id}  {item.project}  {item.reason}.")
-        output.say(f"          {item.outcome}{f' (left to you: {item.yours})' if item.yours else ''}.")
+        output.say(f"          {item.outcome}{f' (not applied automatically: {item.yours})' if item.yours else ''}.")
         for part in item.into if item.what == "split" else ():
             output.quoted(part, "          | ")
 
@@ -127,9 +131,9 @@ def _show_group(heading: str, suggestions: "Sequence[Suggestion]") -> None:
 def _show_applied(result: "Curated") -> None:
     by_id = {item.id: item for item in result.suggestions}
     for identity in result.applied:
-        output.say(f"done  {identity}  {by_id[identity].outcome}.")
+        output.say(f"done     {identity}  {by_id[identity].outcome}.")
     for item in result.left:
-        output.say(f"left  {item.id}  {item.reason}")
+        output.say(f"skipped  {item.id}  {item.reason}")
     if result.batch:
         output.aside(f"`memem undo {result.batch}` reverts this.")
     elif not result.left:
@@ -152,7 +156,7 @@ def list_conflicts(ws: Workspace, options: argparse.Namespace) -> int:
         output.say(f"{conflict.found}{f': {conflict.why}' if conflict.why else ''}")
         for memory in (conflict.one.memory, conflict.other.memory):
             since = (memory.valid_from or memory.created)[:10]
-            output.say(f"  {memory.id8}  {since}  {memory.source_type}, author: {memory.author}  {memory.title}")
+            output.say(f"  {memory.id8}  {since}  {conflicts.describe_origin(memory)}  {memory.title}")
             output.quoted(memory.body, "    ")
             if memory.evidence:
                 output.quoted(memory.evidence, "    > ")

@@ -65,7 +65,7 @@ def _show(ws: Workspace) -> None:
     output.heading("8. The notes are yours")
     status = upkeep_status.status(ws)
     output.say(f"{output.count(status.memories, 'note')}; recall by {status.recall}.")
-    output.say(f"Open this folder as a vault in Obsidian, edit a note and search again: {ws.settings.vault}")
+    output.say(f"Open {ws.settings.vault} as a vault in Obsidian, edit a note, then search again:")
     home, vault = shlex.quote(str(ws.home.root)), shlex.quote(str(ws.settings.vault))
     output.say(f"  ./bootstrap.sh shell env MEMEM_DIR={home} MEMEM_OBSIDIAN_VAULT={vault} memem search 'ledger job'")
 

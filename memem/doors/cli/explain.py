@@ -59,9 +59,14 @@ def why(ws: Workspace, options: argparse.Namespace) -> int:
     headings = ["when", "event", "project", "session", "likelihood", "used"]
     output.table(headings, rows, optional=("session", "project", "event"))
     if proof.usefulness.shown:
-        counts = f"Times shown and checked for use: {proof.usefulness.shown}; times used: {proof.usefulness.used}."
-        output.say(f"{counts} Its score is multiplied by {proof.usefulness.multiplier:.2f}.")
+        used = f"used {_times(proof.usefulness.used)}" if proof.usefulness.used else "never used"
+        checks = f"memem checked {_times(proof.usefulness.shown)} whether Claude used it; it was {used}."
+        output.say(f"{checks} Its search score is therefore multiplied by {proof.usefulness.multiplier:.2f}.")
     return 0
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def show_timeline(ws: Workspace, options: argparse.Namespace) -> int:

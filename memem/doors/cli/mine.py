@@ -22,6 +22,7 @@ from memem.workspace import Workspace
 
 _MINING = "Mining (Ctrl-C to stop; you can continue later)"
 _OFF = "Mining is off. `memem mine on` switches it on for new sessions."
+_NOTHING = "There is nothing to mine."
 _ALL_MINED = "All sessions have been mined."
 _NEXT_STEPS = {"missing": "Nothing was mined.", "spent": "Run the same command tomorrow to continue."}
 
@@ -94,7 +95,7 @@ def _mine_history(ws: Workspace, options: argparse.Namespace) -> int:
     with output.progress("Counting", quiet=options.json) as progress:
         history = mine_history.survey_history(ws, progress)
     if not history.plan.turns:
-        return _show(MineResult(history.plan), options, nothing="There is nothing to mine.")
+        return _show(MineResult(history.plan), options, nothing=_NOTHING)
     (output.aside if options.json else output.say)(_described(ws, history.plan))
     if not options.yes and not is_confirmed("Mine all of it?"):
         return _show(MineResult(history.plan), options, nothing="Nothing was mined.")
@@ -122,6 +123,8 @@ def _plan(ws: Workspace, options: argparse.Namespace, since: datetime | None) ->
 
 def _described(ws: Workspace, planned: Plan) -> str:
     """Describe a plan: first sessions, calls and dollars, which people decide by."""
+    if not planned.turns:
+        return _NOTHING
     cost = "using rules, no model calls"
     if planned.calls:
         price = "price unknown" if planned.dollars is None else f"about ${planned.dollars:.2f}"

@@ -12,6 +12,12 @@ from memem.workspace import Workspace
 
 _SKIPPED = (REFUSED, UNREADABLE, DIFFERS)
 MAX_SHOWN_EXISTING = 20
+_WOULD = {
+    "created": "would save",
+    "updated": "would add to",
+    "superseded": "would save as a replacement",
+    "proposed": "would propose for review",
+}
 
 
 def import_notes(ws: Workspace, options: argparse.Namespace) -> int:
@@ -33,7 +39,8 @@ def _show_imported(result: Imported) -> None:
             output.quote_aside(f"{item.outcome} {_location(item)}: {output.advice(item.reason)}")
         elif item.outcome != EXISTS:
             reason = f" ({output.advice(item.reason)})" if item.reason else ""
-            output.say(f"{output.OUTCOMES.get(item.outcome, item.outcome)} {item.id[:8]}  {item.title}{reason}")
+            outcomes = _WOULD if result.dry_run else output.OUTCOMES
+            output.say(f"{outcomes.get(item.outcome, item.outcome)} {item.id[:8]}  {item.title}{reason}")
     existing = [item for item in result.files if item.outcome == EXISTS]
     for item in existing[:MAX_SHOWN_EXISTING]:
         output.quote_aside(f"{EXISTS} {_location(item)}: {item.id[:8]}  {item.title}")

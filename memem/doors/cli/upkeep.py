@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from memem.upkeep.status import Status
     from memem.upkeep.uninstall import UninstallReport
 
+_LABELS = {"dead letters": "failed parts"}  # of checks; --json has the names on the left
+
 
 def status(ws: Workspace, options: argparse.Namespace) -> int:
     from memem.upkeep import status as upkeep_status  # slow, like those below: `config` does not need them
@@ -81,7 +83,7 @@ def _recall(status: "Status") -> str:
 def _mining_rows(mining: "MiningState") -> list[list[str]]:
     if mining.problem:
         return [["mining", mining.problem]]
-    switched = f"on since {minute(mining.since)}, {mining.extractor}" if mining.since else "off (`memem mine on`)"
+    switched = mining.switched_on or "off (`memem mine on`)"
     rows = [["mining", f"{switched}; {mining.stopped}" if mining.stopped else switched]]
     if mining.since and mining.pending:
         failed = f" ({mining.waiting} to be retried after a failure)" if mining.waiting else ""
@@ -95,9 +97,7 @@ def _mining_rows(mining: "MiningState") -> list[list[str]]:
     if mining.calls_today:
         spent = f"{count(mining.calls_today, 'call')}, {count(mining.tokens_today, 'token')}"
         rows.append(["spent today", f"{spent}, ${mining.dollars_today:.2f}"])
-    return rows + [
-        ["mined", f"{minute(last.time)} {last.session[:8]} {last.outcome}: {last.detail}"] for last in mining.last
-    ]
+    return rows + [["session", last.summary] for last in mining.last]
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -117,7 +117,15 @@ def doctor(options: argparse.Namespace) -> int:
     problems = sum(item.state != result.FINE for item in diagnoses)
     need = "needs" if problems == 1 else "need"
     output.say(f"{verdict}: {problems} of {len(diagnoses)} checks {need} attention" if problems else verdict)
-    shown = [replace(item, detail=output.advice(item.detail), fix=output.advice(item.fix)) for item in diagnoses]
+    shown = [
+        replace(
+            item,
+            what=_LABELS.get(item.what, item.what),
+            detail=output.advice(item.detail),
+            fix=output.advice(item.fix),
+        )
+        for item in diagnoses
+    ]
     if output.on_terminal():  # a fix is below its diagnosis; in a pipe, behind it
         rows = [[item.what, item.state, f"{item.detail}\n→ {item.fix}" if item.fix else item.detail] for item in shown]
         output.table(["check", "state", "detail and fix"], rows)
@@ -192,7 +200,7 @@ def uninstall(ws: Workspace, options: argparse.Namespace) -> int:
     output.say(partly if done.to_do else "memem was removed from this machine.")
     for part in done.kept:
         if part not in found.kept:
-            output.say(f"Left: {part.path}  {part.what}")
+            output.say(f"Not removed: {part.path} ({part.what})")
     for command in done.to_do:
         output.say(f"Run: {command}")
     return 0

@@ -144,7 +144,7 @@ def memory_save(
     against = ", ".join(written.memory.contradicts) if written.outcome == "created" else ""
     return _joined(
         f"{outcome}: {answers.name_memory(written.memory)}",
-        f"It contradicts {one_line(against)}, which stays in force until the user decides." if against else "",
+        f"It contradicts {one_line(against)}, which remains active until the user decides." if against else "",
         f"It {one_line(written.doubt)}. {held_back}." if written.doubt else "",
         f"Removed before saving: {', '.join(written.redacted)}." if written.redacted else "",
         f"{removed} removed." if written.neutralised else "",

@@ -159,7 +159,8 @@ def _socket_place(ws: Workspace, root: Path) -> Diagnosis:
         return fine("home", str(root))
     if _is_private(folder):
         return fine("home", f"{root}; its path is too long for a socket, so the socket is in {folder} instead")
-    detail = f"the path {root} is too long for a socket, and {folder} is not private; sessions cannot share an engine"
+    reason = f"the path {root} is too long for a socket, and {folder} is not private"
+    detail = f"{reason}, so sessions cannot share one memem process"
     return degraded("home", detail, "Set MEMEM_DIR to a shorter path, or XDG_RUNTIME_DIR to a folder with mode 700.")
 
 
@@ -224,7 +225,7 @@ def check_logs(ws: Workspace) -> list[Diagnosis]:
         if time and time > yesterday:
             recent.append(line)
     if recent:
-        fix = f"Follow the advice in these lines; {log} contains everything from the last day."
+        fix = f"These are the latest hook errors; follow any advice they give. {log} has the rest of the last day."
         found.append(degraded("hooks log", " | ".join(recent[-LINES_SHOWN:]), fix))
     log = ws.home.bootstrap_log
     dated = [line for line in read_text(log).splitlines() if moment(line.split(" ")[0])]

@@ -28,6 +28,8 @@ def broken(what: str, detail: str, fix: str) -> Diagnosis:
 
 
 def of_error(what: str, problem: MememError, default_fix: str, state: str = BROKEN) -> Diagnosis:
-    """Use the last sentence of an error as the fix, or the default if it has only one."""
+    """Use the last sentence of an error as the fix, or the default if it is the only one or just reassures."""
     detail, _, fix = str(problem).rpartition(". ")
-    return Diagnosis(what, state, f"{detail}.", fix) if detail else Diagnosis(what, state, str(problem), default_fix)
+    if not detail or fix.startswith("Nothing "):
+        return Diagnosis(what, state, str(problem), default_fix)
+    return Diagnosis(what, state, f"{detail}.", fix)
