@@ -238,7 +238,7 @@ def test_package_that_is_not_the_locked_one_is_refused_and_the_log_shown(project
     project.uv("exit 2")
     call = project.run("demo")
     assert (call.code, call.stdout) == (1, "")
-    assert "cannot install requirements.lock" in call.stderr
+    assert "cannot install the packages listed in requirements.lock" in call.stderr
     assert "DO NOT MATCH THE HASHES" in call.stderr
     assert str(project.memem_dir / "bootstrap.log") in call.stderr
 
@@ -323,7 +323,7 @@ def test_failed_update_keeps_the_environment_and_reports_it(equipped: Project) -
     equipped.go_offline()
     call = equipped.run("demo")
     assert (call.code, call.stdout) == (1, "")
-    words = "cannot install requirements.lock; the environment was not changed"
+    words = "cannot install the packages listed in requirements.lock; the environment was not changed"
     assert f"memem: {words}. The end of" in call.stderr
     assert equipped.log.splitlines()[-1].endswith(f" failed: {words}")
     assert {path.name: path.read_bytes() for path in ours.iterdir()} == before
@@ -364,7 +364,7 @@ def test_complete_environment_has_every_dependency_of_memem() -> None:
 
 def test_update_that_cannot_record_its_result_keeps_the_environment(equipped: Project) -> None:
     equipped.tool("cp", "exit 1")
-    assert f"cannot write {equipped.venv}/.memem; the environment was not changed" in equipped.run("demo").stderr
+    assert f"cannot write to {equipped.venv}/.memem; the environment was not changed" in equipped.run("demo").stderr
     assert equipped.launch("hook", "Stop").shown["argv"] == ["hook", "Stop"]
 
 
@@ -712,7 +712,7 @@ def test_failure_for_another_reason_is_reported_again(project: Project) -> None:
         ("error: Failed to fetch: https://index/simple/numpy/", "the package index cannot be reached"),
         ("Temporary failure in name resolution", "the package index cannot be reached"),
         ("OSError: [Errno 28] No space left on device", "the disk is full"),
-        ("mkdir: Read-only file system", "cannot be written"),
+        ("mkdir: Read-only file system", "memem cannot write to"),
     ],
 )
 def test_reason_of_a_failure_is_worded_for_the_user(project: Project, output: str, reason: str) -> None:
@@ -729,7 +729,7 @@ def test_unexpected_failure_is_reported_with_the_last_line_of_the_log(project: P
     project.launch(*START)
     project.wait_for_set_up()
     message = str(project.launch(*START).shown["systemMessage"])
-    assert f"cannot write {project.ours} (strange" in message
+    assert f"cannot write to {project.ours} (strange" in message
     assert f"Details: {project.memem_dir}/bootstrap.log." in message
 
 

@@ -281,10 +281,10 @@ def cannot_be_used(machine: Machine, words: str) -> None:
 
 def test_read_only_home_is_reported(machine: Machine) -> None:
     with mounting(machine, READ_ONLY, machine.home):
-        cannot_be_used(machine, "Cannot write the index")
+        cannot_be_used(machine, "Cannot write to the index")
         with machine.server() as server:
             text = server.fails("memory_save", content="Invoices are numbered per year.")
-            assert "Cannot write the index" in text
+            assert "Cannot write to the index" in text
         assert "The shared engine cannot start here, so each session's server does its own work" in server.complaint
     is_back(machine)
 
@@ -368,7 +368,7 @@ def test_without_a_folder_for_the_socket_every_server_works_by_itself(far: Machi
         assert FACT in server.says("memory_search", query="RS256")
     assert "The shared engine cannot start here, so each session's server does its own work" in server.complaint
     assert words in server.complaint
-    assert "is not private; sessions cannot share an engine" in far.memem("doctor")
+    assert "is not private, so sessions cannot share one memem process" in far.memem("doctor")
 
 
 def test_a_hanging_leader_blocks_neither_hooks_nor_servers(machine: Machine) -> None:

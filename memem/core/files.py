@@ -27,6 +27,7 @@ _REASONS = {
     errno.ENOTDIR: "part of the path is a file, not a folder; move the file or use another path",
     errno.EMFILE: "too many files are open; raise the limit (`ulimit -n`) and try again",
     errno.ENFILE: "too many files are open on this machine; close some programs and try again",
+    errno.EISDIR: "it is a folder, not a file; move it or use another path",
     errno.EIO: "the disk reported an error; check the disk and try again",
     errno.ELOOP: "it is a symbolic link, which memem does not follow here; replace it with the file or folder itself",
 }

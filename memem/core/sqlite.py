@@ -174,7 +174,7 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
             full = f"Cannot use the {purpose.name} {path}: the disk is full or failing. Free some space."
             raise HomeError(full) from None
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            raise HomeError(f"Cannot write the {purpose.name} {path}: {_why_unwritable(path)}.") from None
+            raise HomeError(f"Cannot write to the {purpose.name} {path}: {_why_unwritable(path)}.") from None
         if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Set MEMEM_PYTHON to another Python.") from None
         why = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without content of the file

@@ -252,8 +252,7 @@ def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord
 def _revised(ws: Workspace, verdict: _Verdict) -> bool:
     """Whether a note needs no record: every one but a person's."""
     because = verdict.because or ""
-    back = "its date was changed" if is_by_date(verdict.memory.stale_because) else "the files it is based on are back"
-    status, why = ("stale", because) if because else ("active", back)
+    status, why = ("stale", because) if because else ("active", "the files it is based on are back")
     try:
         return write.revise(ws, verdict.memory.id, why=why, status=status, stale_because=because) is not None
     except (NotFound, Ambiguous, NoteError, InputError):

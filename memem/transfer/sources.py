@@ -61,7 +61,8 @@ def _find(ws: Workspace, path: Path, format: str) -> Iterator[Source]:
     try:
         real, is_folder = path.resolve(), path.is_dir()
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, or an impossible name
-        raise NotFound(f"There is no file or folder {path}: {error}.") from None
+        reason = files.reason(error) if isinstance(error, OSError) else str(error)
+        raise NotFound(f"Cannot open {path}: {reason}.") from None
     if real.is_relative_to(ws.store.paths.ours.resolve()):
         raise InputError(f"{path} is inside memem's folder in the vault; its notes are already remembered.")
     if is_folder:

@@ -97,7 +97,7 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
     cleaned = {
         "the note": True,
         "the mining journal": scour.clean_journal(ws, traces),
-        "the records of what Claude was shown": scour.clean_contexts(ws, traces),
+        "receipts": scour.clean_contexts(ws, traces),
         "the undo store": scour.clean_undo_store(ws, traces),
         "the log": scour.clean_events(ws, traces),
         "the transcript index": bool(turns),
@@ -124,7 +124,7 @@ def _find_notes(ws: Workspace, identity: str) -> list[Note]:
     ids = {note.memory.id for note in found}
     ids = ids & {wanted} or ids
     if not ids:
-        raise NotFound(f"No memory has the id {identity!r}, whether live, forgotten or in the undo store.")
+        raise NotFound(f"No memory has the id {identity!r}; forgotten notes and the undo store were searched too.")
     if len(ids) > 1:
         raise Ambiguous(f"{len(ids)} memories have an id that starts with {identity!r}. Use more of the id.")
     return [note for note in found if note.memory.id in ids]

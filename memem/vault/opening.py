@@ -33,7 +33,7 @@ def require_vault(ws: Workspace) -> str:
     if not is_unknown:
         raise VaultMissing(
             f"The vault {root} is gone: its marker {paths.marker} is missing. Mount or sync it, or set "
-            "MEMEM_OBSIDIAN_VAULT to where it is now; to start a new vault there, create that file and leave it empty."
+            "MEMEM_OBSIDIAN_VAULT to where it is now; to start a new vault there, create the marker as an empty file."
         )
     raise VaultUnmade(
         f"There is no vault at {root} yet. Save a memory to create one there, or set MEMEM_OBSIDIAN_VAULT to yours."

@@ -134,14 +134,13 @@ class Store:
         for folder, folders, names in os.walk(self.paths.ours):
             for name in sorted(folders + names):
                 path = Path(folder, name)
-                shown = path.relative_to(self.paths.ours).as_posix()
-                kind = "folder" if name in folders else "file"
+                shown, kind = path.relative_to(self.paths.ours).as_posix(), "folder" if name in folders else "file"
                 if path.is_symlink():
-                    advice = f"Replace the link with the {kind} itself."
-                    yield shown, "is a symbolic link, which memem does not follow", advice
+                    problem = "is a symbolic link, which memem does not follow"
+                    yield shown, problem, f"Replace it with the {kind} itself."
                 elif _is_garbled(name):
-                    garbled = shown.encode("utf-8", "replace").decode()
-                    yield garbled, "has a name that is not UTF-8 text", f"Rename the {kind}."
+                    shown = shown.encode("utf-8", "replace").decode()
+                    yield shown, "has a name that is not UTF-8 text", f"Rename the {kind}."
 
     def proposal_files(self) -> list[Path]:
         """List the files of proposals without copies made by a sync service."""

@@ -243,13 +243,18 @@ def test_broken_toml_is_an_error_that_names_the_file(tmp_path: Path, config: str
 
 
 def test_a_config_file_that_is_not_utf8_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"config\.toml cannot be read: "):
+    with pytest.raises(SettingsError, match=r"config\.toml is not UTF-8 text\. Save it as UTF-8"):
         load(tmp_path, 'vault = "/caf\xe9"\n'.encode("latin-1"))
+
+
+def test_a_path_that_is_not_text_is_an_error_that_says_how_to_write_it(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"vault is 7 in .*config\.toml: write the path as quoted text\."):
+        load(tmp_path, "vault = 7\n")
 
 
 def test_a_folder_in_the_place_of_config_toml_is_an_error_that_names_it(tmp_path: Path) -> None:
     config_file(tmp_path).mkdir(parents=True)
-    with pytest.raises(SettingsError, match=r"config\.toml cannot be read: "):
+    with pytest.raises(SettingsError, match=r"Cannot read .*config\.toml: it is a folder, not a file"):
         load(tmp_path)
 
 

@@ -39,7 +39,7 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
     assert "00000001 (The search service listens on port 9200) adds nothing to 00000002" in done.out
     assert "00000003 (Tax is rounded) was never used in 50 prompts" in done.out
     assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
-    assert "00000005 stays and supersedes 00000004 (left to you: 00000004 is yours)." in done.out
+    assert "00000005 stays and supersedes 00000004 (not applied automatically: 00000004 is your own note)." in done.out
     assert "Nothing was changed." in done.err
     assert vault(open_workspace(actor="test")) == before
 
@@ -49,9 +49,9 @@ def test_apply_skips_your_own_notes_and_can_be_undone(run: Run) -> None:
     before = vault(open_workspace(actor="test"))
     done = run("curate", "--apply")
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines()] == ["done", "done", "done", "left"]
+    assert [line.split()[0] for line in done.out.splitlines()] == ["done", "done", "done", "skipped"]
     assert "reverts this" in done.err
-    assert [each["yours"] for each in run("curate", "--json").data["suggestions"]] == ["00000004 is yours"]
+    assert [each["yours"] for each in run("curate", "--json").data["suggestions"]] == ["00000004 is your own note"]
     assert run("undo").code == 0
     after = vault(open_workspace(actor="test"))
     assert {name: after[name] for name in before} == before
@@ -70,7 +70,7 @@ def test_suggestions_can_be_applied_by_id(run: Run) -> None:
 @pytest.mark.usefixtures("untidy")
 def test_applying_an_unknown_id_fails(run: Run) -> None:
     done = run("curate", "--apply", "ffffffff")
-    assert (done.code, done.out.split()[:2]) == (1, ["left", "ffffffff"])
+    assert (done.code, done.out.split()[:2]) == (1, ["skipped", "ffffffff"])
     assert "Nothing was changed." in done.err
     assert run("curate", "--apply", "ffffffff", "--json").code == 1
 

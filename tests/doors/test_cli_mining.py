@@ -104,7 +104,7 @@ def test_refused_candidates_are_shown_with_the_reason(run: Run, session: Transcr
     done = run("mine", "--session", str(session.path))
     assert done.out.splitlines() == [
         "s1: 2 turns, 0 memories saved",
-        "  refused  Untrue: its quote is not in the conversation",
+        "  refused  Untrue: the text it quotes as evidence is not in the conversation",
     ]
 
 
@@ -530,7 +530,7 @@ def test_status_shows_mined_and_pending_sessions_and_cost(run: Run, session: Tra
     assert shown["mining"].startswith("on since ")
     assert shown["to be mined"] == "1 session"
     assert shown["spent today"].startswith("2 calls, ")
-    assert "s1 failed: " in shown["mined"]
+    assert "s1 failed: " in shown["session"]
 
 
 def test_status_tells_of_dead_letters(
@@ -539,7 +539,11 @@ def test_status_tells_of_dead_letters(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
-    assert "failed parts\t1; `memem mine --retry` tries again" in run("status").out
+    status = run("status").out
+    assert "failed parts\t1; `memem mine --retry` tries again" in status
+    assert "s1 gave up: " in status
+    assert "failed parts\tdegraded\t1 part of a session could not be mined" in run("doctor").out
+    assert "dead letters" in [each["what"] for each in run("doctor", "--json").data]
 
 
 def test_mining_on_replaces_a_damaged_state(run: Run, session: Transcript, home: Home) -> None:

@@ -55,9 +55,9 @@ def test_importing_only_tombstones_is_reported_and_undoable(run: Run, tmp_path: 
     done = run("import", str(tmp_path / "x.json"))
     assert done.out == "1 tombstone imported: forgotten notes stay forgotten.\n"
     assert "memem undo" in done.err
-    assert run("undo", "--dry-run").out.endswith("0 left unchanged, 1 tombstone reverted.\n")
+    assert run("undo", "--dry-run").out.endswith("0 skipped, 1 tombstone reverted.\n")
     undone = run("undo")
-    assert undone.out.endswith("was undone: 0 restored, 0 removed, 0 left unchanged, 1 tombstone reverted.\n")
+    assert undone.out.endswith("was undone: 0 restored, 0 removed, 0 skipped, 1 tombstone reverted.\n")
     assert "reverts this" in undone.err
 
 

@@ -81,7 +81,7 @@ def test_undo_reports_its_result_and_how_to_revert_it(run: Run) -> None:
     assert done.code == 0
     removed, summary = done.out.splitlines()
     assert removed.startswith("removed  memories/sleep-")
-    assert re.fullmatch(r"Batch [0-9a-f]{8} \(save\) was undone: 0 restored, 1 removed, 0 left unchanged\.", summary)
+    assert re.fullmatch(r"Batch [0-9a-f]{8} \(save\) was undone: 0 restored, 1 removed, 0 skipped\.", summary)
     assert titles(run) == set()
     again = re.findall(r"memem undo ([0-9a-f]{8})", done.err)[0]
     assert run("undo", again).out.startswith("restored memories/sleep-")
@@ -92,6 +92,7 @@ def test_a_dry_run_changes_nothing(run: Run) -> None:
     run("save", "Otters sleep on their backs.", "--title", "Sleep")
     told = run("undo", "--dry-run")
     assert told.code == 0
+    assert told.out.startswith("would remove  memories/sleep-")
     assert "would be undone" in told.out
     assert titles(run) == {"Sleep"}
     assert run("undo", "--dry-run", "--json").data["dry_run"]
@@ -143,7 +144,9 @@ def test_an_import_again_finds_everything_known_and_says_where(run: Run, notes: 
 
 
 def test_a_dry_run_of_an_import(run: Run, notes: Path, tmp_path: Path) -> None:
-    assert "2 would be imported" in run("import", "--dry-run", str(notes)).out
+    told = run("import", "--dry-run", str(notes)).out.splitlines()
+    assert [line.split()[:2] for line in told[:-1]] == [["would", "save"], ["would", "save"]]
+    assert "2 would be imported" in told[-1]
     assert not (tmp_path / "user" / "obsidian-brain").exists()
 
 

@@ -87,4 +87,4 @@ def test_uninstall_prints_the_remaining_commands(home: Workspace, run: Run) -> N
     (home.home.root / "mine.txt").write_text("mine")
     outcome = run("--yes")
     assert "Run: claude plugin marketplace remove memem-marketplace" in outcome.out
-    assert f"Left: {home.home.root / 'mine.txt'}" in outcome.out
+    assert f"Not removed: {home.home.root / 'mine.txt'} (not created by memem)" in outcome.out

@@ -78,16 +78,17 @@ def test_why_shows_injections_and_their_use(run: Run) -> None:
         ["prompt", "shop", "s2", "80%", ""],
         ["prompt", "shop", "s1", "80%", "its id stands in the answer"],
     ]
-    assert lines[-1] == "Times shown and checked for use: 1; times used: 1. Its score is multiplied by 1.02."
+    checks = "memem checked once whether Claude used it; it was used once."
+    assert lines[-1] == f"{checks} Its search score is therefore multiplied by 1.02."
 
 
 @pytest.mark.parametrize(
     ("shown", "used", "expected"),
     [
-        (1, 0, "Times shown and checked for use: 1; times used: 0. "),
-        (3, 0, "Times shown and checked for use: 3; times used: 0. "),
-        (3, 2, "Times shown and checked for use: 3; times used: 2. "),
-        (3, 3, "Times shown and checked for use: 3; times used: 3. "),
+        (1, 0, "memem checked once whether Claude used it; it was never used. "),
+        (3, 0, "memem checked 3 times whether Claude used it; it was never used. "),
+        (3, 2, "memem checked 3 times whether Claude used it; it was used twice. "),
+        (3, 3, "memem checked 3 times whether Claude used it; it was used 3 times. "),
     ],
 )
 def test_why_counts_how_often_a_memory_was_used(run: Run, shown: int, used: int, expected: str) -> None:

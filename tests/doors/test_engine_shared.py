@@ -87,7 +87,7 @@ def test_a_home_that_could_not_be_opened_is_opened_again(ws: Workspace) -> None:
 def test_work_that_cannot_start_in_time_is_refused(shared: SharedWorkspace) -> None:
     done: list[str] = []
     before = Blocked(shared)
-    with pytest.raises(Busy, match=r"Other work is taking longer than 0.01 s"):
+    with pytest.raises(Busy, match=r"memem has been busy with other requests for 0.01 s"):
         shared.do(lambda _: done.append("late"), 0.01)
     before.end()
     shared.do(lambda _: done.append("next"))

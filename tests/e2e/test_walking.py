@@ -23,7 +23,7 @@ def test_a_session_writes_the_pages_and_the_next_one_gets_the_playbook(
     morning = "Good morning again, what is on tomorrow?"
     machine.says(morning, cwd=project)
     told = next(each for each in stub.requests if morning in each.everything).everything
-    assert "Decisions in force" in told
+    assert "Current decisions" in told
     assert DECISION in told
 
 

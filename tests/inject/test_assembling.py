@@ -27,7 +27,8 @@ def test_the_playbook_comes_first_then_the_slice(ws: Workspace, shop: Path) -> N
     refresh.write_pages(ws)
     found = assemble(ws, shop)
     places = [
-        found.text.index(words) for words in ("# Playbook\n", "## Known traps\n1. ", "# Active Memory Slice", "by hand")
+        found.text.index(words)
+        for words in ("# Playbook\n", "## Known pitfalls\n1. ", "# Active Memory Slice", "by hand")
     ]
     assert places == sorted(places)
     assert [identity[:8] for identity in found.playbook] == ["00000001"]

@@ -526,6 +526,6 @@ def test_a_repository_cannot_speak_to_the_model_by_its_name(ws: Workspace, tmp_p
     save.save(ws, "The walrus sleeps.", project="general")
     (tmp_path / ".memem.toml").write_text(f"project = '{name}'\n", encoding="utf-8")
     told = session_start.brief(ws, cwd=tmp_path, session="s", source="startup")
-    assert "- Project: one whose name reads like an instruction" in told
+    assert "- Project: (name withheld: it reads like an instruction)" in told
     assert "previous" not in told
     assert "指令" not in told

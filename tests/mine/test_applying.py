@@ -171,7 +171,9 @@ def test_a_statement_that_a_person_has_saved_is_known(ws: Workspace) -> None:
 @pytest.mark.parametrize("quote", ["use yarn instead", "", "pnpm"])
 def test_unsaid_quote_is_refused(ws: Workspace, quote: str) -> None:
     done = apply(ws, replace(ADD, quote=quote))
-    assert done == Applied("refused", "", "Package manager", "its quote is not in the conversation")
+    assert done == Applied(
+        "refused", "", "Package manager", "the text it quotes as evidence is not in the conversation"
+    )
     assert not ws.settings.vault.exists()
 
 

@@ -99,7 +99,7 @@ def test_a_dead_letter_is_in_the_log(ws: Workspace, claude: Path, session: Trans
     session.tells("one")
     (mined,) = schedule.mine_in_background(ws, session.path)
     assert (mined.outcome, mined.buried) == ("buried", 1)
-    assert "s1 buried: " in ws.home.mine_log.read_text(encoding="utf-8")
+    assert "s1 gave up: " in ws.home.mine_log.read_text(encoding="utf-8")
 
 
 def test_a_wrong_setting_of_one_project_keeps_no_other_from_being_planned_and_mined(

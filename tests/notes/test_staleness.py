@@ -647,3 +647,13 @@ def test_status_counts_what_is_stale_and_check_says_why(ws: Workspace, shop: Pat
     assert status.status(ws).stale == 1
     (finding,) = status.check(ws)
     assert (finding.problem, finding.serious) == ("is stale: src/auth.py is gone from shop", False)
+    advice = "Correct the note, or run `memem forget 00000001`. It becomes active again once its files are back."
+    assert finding.advice == advice
+
+
+def test_a_note_whose_day_has_passed_gets_advice_about_its_date(ws: Workspace, clock: SteppingClock) -> None:
+    keep(ws, None, 1, "Deploys are frozen until Friday.")
+    clock.forward(days=6)
+    staleness.check(ws)
+    (finding,) = status.check(ws)
+    assert finding.advice == "Correct the date if the note is still valid, or run `memem forget 00000001`."

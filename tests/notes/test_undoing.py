@@ -491,9 +491,9 @@ def test_without_the_earlier_bytes_a_note_stays_as_it_is(ws: Workspace, saved: W
     write.edit(ws, saved.memory.id, importance=5)
     _empty_undo_store(ws)
     before = notes(ws)
-    assert "was removed after" in batch(ws).because
+    assert "are removed after" in batch(ws).because
     assert not batch(ws).undoable
-    assert "was removed after" in reasons(undo.undo(ws))[0]
+    assert "are removed after" in reasons(undo.undo(ws))[0]
     assert notes(ws) == before
 
 
@@ -501,7 +501,7 @@ def test_spoilt_bytes_are_not_brought_back(ws: Workspace, saved: Written) -> Non
     write.edit(ws, saved.memory.id, importance=5)
     for path in ws.home.undo.iterdir():
         path.write_bytes(b"spoilt")
-    assert "was removed after" in reasons(undo.undo(ws))[0]
+    assert "are removed after" in reasons(undo.undo(ws))[0]
 
 
 def test_purge_cannot_be_undone(ws: Workspace, saved: Written) -> None:
@@ -510,7 +510,7 @@ def test_purge_cannot_be_undone(ws: Workspace, saved: Written) -> None:
     assert (batch(ws).what, batch(ws).undoable) == ("purge", False)
     with pytest.raises(InputError, match="is a purge, which cannot be undone"):
         undo.undo(ws)
-    assert "was removed after" in reasons(undo.undo(ws, batch(ws, 1).id))[0]
+    assert "are removed after" in reasons(undo.undo(ws, batch(ws, 1).id))[0]
     assert reasons(undo.undo(ws, batch(ws, 2).id)) == ["it is already gone"]
     assert notes(ws) == {}
 
@@ -523,17 +523,17 @@ def test_others_who_changed_a_note_in_between_are_respected(ws: Workspace, saved
         write.edit(ws, saved.memory.id, importance=5)
     other.close()
     undone = undo.undo(ws, next(each.id for each in history.log(ws) if each.what == "slow"))
-    assert reasons(undone) == ["another batch changed it in between"]
+    assert reasons(undone) == ["changed by another batch in between"]
 
 
 def test_a_batch_of_another_vault_is_not_undone_here(ws: Workspace, saved: Written, tmp_path: Path) -> None:
     elsewhere = open_workspace(actor="test", home=ws.home.root, vault=tmp_path / "other", clock=ws.clock)
     save.save(elsewhere, SEAL)
     assert [(each.undoable, each.because) for each in history.log(ws)] == [
-        (False, "it is in another vault"),
+        (False, "cannot be undone: in another vault"),
         (True, ""),
     ]
-    assert reasons(undo.undo(ws, batch(ws).id)) == ["it is in another vault"]
+    assert reasons(undo.undo(ws, batch(ws).id)) == ["in another vault"]
     assert undo.undo(ws).removed == (saved.path,)
     assert recalled(elsewhere) == {SEAL}
     elsewhere.close()
@@ -596,7 +596,7 @@ def test_the_log_says_what_of_a_batch_cannot_be_undone(ws: Workspace, saved: Wri
         save.save(ws, SEAL)
     _empty_undo_store(ws)
     assert batch(ws).undoable
-    assert batch(ws).because.startswith("1 of 2 notes: its earlier version was removed")
+    assert batch(ws).because.startswith("1 of 2 notes cannot be undone: earlier versions are removed after")
 
 
 def test_the_log_shows_as_many_as_are_asked_for(ws: Workspace) -> None:
@@ -610,7 +610,9 @@ def test_the_log_shows_as_many_as_are_asked_for(ws: Workspace) -> None:
 
 def test_the_log_can_be_read_while_the_vault_is_away(ws: Workspace, saved: Written, tmp_path: Path) -> None:
     (tmp_path / "vault").rename(tmp_path / "away")
-    assert [(each.notes, each.because) for each in history.log(ws)] == [((saved.path,), "the vault is missing")]
+    assert [(each.notes, each.because) for each in history.log(ws)] == [
+        ((saved.path,), "cannot be undone: the vault is missing")
+    ]
     with pytest.raises(MememError, match="is gone"):
         undo.undo(ws)
 

@@ -62,7 +62,7 @@ def test_home_links_to_projects_and_projects_to_notes(ws: Workspace) -> None:
     one, other = keep(ws, 1), keep(ws, 2, project="blog")
     assert refresh.write_pages(ws).written == ("projects/blog.md", "projects/shop.md", "Home.md")
     home = page(ws, "Home.md")
-    assert "- [[memem/projects/blog|blog]]: 1 in force\n- [[memem/projects/shop|shop]]: 1 in force\n" in home
+    assert "- [[memem/projects/blog|blog]]: 1 active\n- [[memem/projects/shop|shop]]: 1 active\n" in home
     assert f"- [[{one.link[2:-2]}|Note 1]]" in page(ws, "projects/shop.md")
     assert other.link[2:-2] not in page(ws, "projects/shop.md")
     assert "[[memem/Home|Home]]" in page(ws, "projects/shop.md")
@@ -92,7 +92,7 @@ def test_outdated_and_archived_memories_are_folded(ws: Workspace) -> None:
     assert "Note 1" in alive
     assert all(line.startswith("> - [[") for line in folded.splitlines()[:3])
     assert "(archive)" in folded
-    assert "- [[memem/projects/shop|shop]]: 1 in force, 3 outdated" in page(ws, "Home.md")
+    assert "- [[memem/projects/shop|shop]]: 1 active, 3 outdated" in page(ws, "Home.md")
 
 
 def test_large_project_page_is_truncated_with_a_count(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -438,6 +438,7 @@ def test_every_line_of_pages_is_recognised(ws: Workspace) -> None:
         "## Others",
         "Nothing is remembered yet.",
         "- [[memem/projects/shop|shop]]: 7 in force, 2 not · [[memem/playbooks/shop|playbook]]",
+        "- [[memem/projects/shop|shop]]: 7 in force, 2 outdated",
         "- [[memem/Conflicts|1 to be decided]]",
         "> [!note]- No longer in force, or put away (2)",
     ],

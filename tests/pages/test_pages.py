@@ -44,6 +44,13 @@ def test_deleted_mark_replaces_no_user_text(gone: str) -> None:
     assert "newer" not in page
 
 
+@pytest.mark.parametrize("begin", [BEGIN, "<!-- memem writes from here -->"])
+def test_marks_of_earlier_versions_are_replaced(begin: str) -> None:
+    page = f"Above.\n\n{begin}\nold\n<!-- to here; what you write around it stays -->\n\nBelow.\n"
+    assert markdown.get_own_lines(page) == ["old"]
+    assert merge_part(page, "new") == f"Above.\n\n{BEGIN}\nnew\n{END}\n\nBelow.\n"
+
+
 @given(text, text, text, text)
 def test_merging_is_idempotent_and_keeps_other_bytes(before: str, after: str, one: str, two: str) -> None:
     page = f"{before}\n{BEGIN}\n{one}\n{END}\n{after}"

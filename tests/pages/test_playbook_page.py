@@ -24,11 +24,11 @@ def test_rendered_playbook() -> None:
     assert page(SIGNING, CENTS, CACHE).splitlines()[1:-1] == [
         "# Playbook",
         "",
-        "## Decisions in force",
+        "## Current decisions",
         "- Tokens are signed with RS256. [[signing-3f2c9a1e|3f2c9a1e]]",
         "- Money is kept in cents. [[cents-0a1b2c3d|0a1b2c3d]]",
         "",
-        "## Known traps",
+        "## Known pitfalls",
         "- Clear the cache first. [[cache-5e6f7a8b|5e6f7a8b]]",
         "",
         f"<!-- written: @0 @3 {SIGNING.entry} {CENTS.entry} @4 {CACHE.entry} -->",
@@ -88,7 +88,7 @@ def test_line_added_by_the_user_stays_in_place() -> None:
         "A line that breaks  \nhere.",
         "\nA paragraph below the list.",
         "```python\ndef f():\n    x = 1  \n\n\n    return x\n```",
-        "```\n# Playbook\n## Environment\n## Known traps\n```",
+        "```\n# Playbook\n## Environment\n## Known pitfalls\n```",
         "~~~~ text\n```\n## Environment\n~~~\n~~~~",
         "- A point:\n\n     ```\n     ## Environment\n     ```",
     ],
@@ -99,7 +99,7 @@ def test_user_lines_keep_their_bytes(mine: str) -> None:
         read = playbook_page.parse_page(text)
         assert list(read.ours) == [SIGNING.id8, CACHE.id8]
         text = page(replace(SIGNING, words=words), CACHE, PORT, kept=read, text=text)
-        assert f"- {words} {SIGNING.link}\n{mine}\n\n## Known traps\n{CACHE.text}\n" in text
+        assert f"- {words} {SIGNING.link}\n{mine}\n\n## Known pitfalls\n{CACHE.text}\n" in text
         assert f"\n\n## Environment\n{PORT.text}\n" in text
         text = page(replace(SIGNING, words=words), CACHE, kept=playbook_page.parse_page(text), text=text)
 
@@ -120,7 +120,7 @@ def test_line_moved_by_the_user_is_theirs() -> None:
     assert read.has_own(SIGNING.id8)
 
 
-@pytest.mark.parametrize("heading", ["## Known traps", "# Playbook"])
+@pytest.mark.parametrize("heading", ["## Known pitfalls", "# Playbook"])
 @pytest.mark.parametrize("instead", ["", "## Pitfalls"])
 def test_heading_changed_or_deleted_by_the_user_does_not_return(heading: str, instead: str) -> None:
     text = page(SIGNING, CACHE).replace(heading, instead)

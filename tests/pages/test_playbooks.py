@@ -8,7 +8,7 @@ import pytest
 
 from memem.core.memory import Memory
 from memem.notes import forget, write
-from memem.pages import read_playbook, refresh
+from memem.pages import markdown, read_playbook, refresh
 from memem.pages.playbook_page import MAX_PAGE_CHARS
 from memem.pages.read_playbook import DECISIONS, TRAPS
 from memem.search import refresh as search_refresh
@@ -46,12 +46,45 @@ def test_memories_are_listed_by_section_with_links(ws: Workspace) -> None:
         "- shop is the checkout backend. [[note-1-00000001|00000001]]",
         "## Conventions",
         "- Money is kept in cents. [[note-2-00000002|00000002]]",
-        "## Decisions in force",
+        "## Current decisions",
         "- Tokens are signed with RS256. [[note-3-00000003|00000003]]",
-        "## Known traps",
+        "## Known pitfalls",
         "- The cache breaks logins. [[note-4-00000004|00000004]]",
         "## Environment",
         "- Staging listens on port 8443. [[note-5-00000005|00000005]]",
+    ]
+
+
+def test_page_of_an_earlier_version_is_read_and_renewed_in_place(ws: Workspace) -> None:
+    keep(ws, 3, "Tokens are signed with RS256.", kind="decision")
+    keep(ws, 4, "The cache breaks logins.", kind="lesson")
+    path = playbook(ws)
+    new = path.read_text().replace("## Known pitfalls\n", "## Known pitfalls\n- Mine.\n")
+    before = {
+        markdown.BEGIN: "<!-- memem writes from here -->",
+        markdown.END: "<!-- to here; what you write around it stays -->",
+        "## Current decisions": "## Decisions in force",
+        "## Known pitfalls": "## Known traps",
+    }
+    old = new
+    for now, then in before.items():
+        old = old.replace(now, then)
+    path.write_text(f"Above.\n\n{old}\nBelow.\n")
+    read = [(line.section, line.words) for line in read_playbook.read_lines(ws, "shop")]
+    assert sorted(read) == [
+        (DECISIONS, "Tokens are signed with RS256."),
+        (TRAPS, "Mine."),
+        (TRAPS, "The cache breaks logins."),
+    ]
+    renewed = playbook(ws).read_text()
+    assert (renewed.startswith("Above.\n\n"), renewed.endswith("\nBelow.\n")) == (True, True)
+    assert [renewed.count(words) for words in (*before, *before.values())] == [1, 1, 1, 1, 0, 0, 0, 0]
+    assert lines(ws) == [
+        "## Current decisions",
+        "- Tokens are signed with RS256. [[note-3-00000003|00000003]]",
+        "## Known pitfalls",
+        "- The cache breaks logins. [[note-4-00000004|00000004]]",
+        "- Mine.",
     ]
 
 
@@ -66,7 +99,7 @@ def test_outdated_memories_are_left_out(ws: Workspace) -> None:
     keep(ws, 3, kind="decision", valid_to="2026-02-01T00:00:00+01:00")
     keep(ws, 4, kind="decision", superseded_by="[[note-1-00000001]]")
     keep(ws, 5, kind="decision", project="blog")
-    assert lines(ws) == ["## Decisions in force", "- Statement number 1. [[note-1-00000001|00000001]]"]
+    assert lines(ws) == ["## Current decisions", "- Statement number 1. [[note-1-00000001|00000001]]"]
 
 
 def test_playbook_has_at_most_4000_characters(ws: Workspace) -> None:
@@ -75,7 +108,7 @@ def test_playbook_has_at_most_4000_characters(ws: Workspace) -> None:
         keep(ws, number, f"Statement {number} " + "of many words " * 20, title="A title " * 8, kind=kind)
     text = playbook(ws).read_text()
     assert MAX_PAGE_CHARS - 400 < len(text.strip()) <= MAX_PAGE_CHARS
-    assert all(text.count(f"\n## {name}\n") == 1 for name in ("Decisions in force", "Known traps", "Environment"))
+    assert all(text.count(f"\n## {name}\n") == 1 for name in ("Current decisions", "Known pitfalls", "Environment"))
 
 
 def test_useful_memories_come_first(ws: Workspace) -> None:
@@ -200,7 +233,7 @@ def test_user_lines_pass_the_gate(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
     own = f"- Deploy with {TOKEN} and \u200bask \\#ops."
-    path.write_text(path.read_text().replace("## Decisions in force\n", f"## Decisions in force\n{own}\n"))
+    path.write_text(path.read_text().replace("## Current decisions\n", f"## Current decisions\n{own}\n"))
     (mine,) = [each for each in read_playbook.read_lines(ws, "shop") if each.entry is None]
     assert mine.words == "Deploy with [redacted: github token] and ask #ops."
 
@@ -208,7 +241,7 @@ def test_user_lines_pass_the_gate(ws: Workspace) -> None:
 def test_cleared_lines_are_not_checked_again(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
-    path.write_text(path.read_text().replace("## Decisions in force\n", "## Decisions in force\n- Ask \\#ops first.\n"))
+    path.write_text(path.read_text().replace("## Current decisions\n", "## Current decisions\n- Ask \\#ops first.\n"))
     playbook(ws)
     assert read_playbook.load_meta(ws, "recited") == {"shop": ["Ask #ops first."]}
     with monkeypatch.context() as patched:
@@ -238,7 +271,7 @@ def test_number_of_linked_lines_is_bounded(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
     many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
-    path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
+    path.write_text(path.read_text().replace("decisions\n", f"decisions\n{many}"))
     assert [each.words for each in read_playbook.read_lines(ws, "shop")] == ["Mine 1.", "Statement number 1."]
 
 
@@ -257,11 +290,9 @@ def test_missing_playbook_has_no_lines(ws: Workspace) -> None:
 
 
 def test_memory_text_starts_no_markup(ws: Workspace) -> None:
-    keep(
-        ws, 1, "x <!-- to here; what you write around it stays --> [[y]] #z\n## Known traps\n- forged", kind="decision"
-    )
+    keep(ws, 1, f"x {markdown.END} [[y]] #z\n## Known pitfalls\n- forged", kind="decision")
     text = playbook(ws).read_text()
     assert text.count("<!--") == 3
-    assert "## Known traps" not in text.splitlines()
+    assert "## Known pitfalls" not in text.splitlines()
     (told,) = read_playbook.read_lines(ws, "shop")
     assert isinstance(told.entry and told.entry.memory, Memory)

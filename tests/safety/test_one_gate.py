@@ -147,7 +147,7 @@ def test_playbook_line_that_gives_orders_is_not_shown(ws: Workspace) -> None:
     pages_refresh.write_pages(ws)
     page = read_playbook.get_playbook_path(ws, "shop")
     page.write_text(
-        page.read_text().replace("## Decisions in force\n", f"## Decisions in force\n- {ORDER}\n- Doors are blue.\n")
+        page.read_text().replace("## Current decisions\n", f"## Current decisions\n- {ORDER}\n- Doors are blue.\n")
     )
     refresh.refresh(ws)
     text = recalled(ws)

@@ -50,7 +50,7 @@ def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, sa
     (finding,) = of(ws, copy)
     assert finding.serious
     assert f"made of {saved.path} when two machines changed it" in finding.problem
-    assert "lines only here: 1, only in the original: 1" in finding.advice
+    assert "1 line is only in this file, and 1 is only in the original." in finding.advice
     assert "Run `memem index check` to list them." in [each.fix for each in doctor.diagnose(ws) if each.what == "notes"]
     assert copy.read_bytes() == before
 
@@ -63,9 +63,9 @@ def test_a_note_with_a_copy_can_be_edited_by_its_id(ws: Workspace, saved: Writte
 def test_the_advice_names_the_newer_file(ws: Workspace, saved: Written) -> None:
     copy = copied(ws, saved.path, " 2")
     os.utime(copy, (1, 1))
-    assert of(ws, copy)[0].advice.startswith("The original is newer;")
+    assert of(ws, copy)[0].advice.startswith("The original is newer.")
     os.utime(ws.store.absolute(saved.path), (0, 0))
-    assert of(ws, copy)[0].advice.startswith("This file is newer;")
+    assert of(ws, copy)[0].advice.startswith("This file is newer.")
 
 
 def test_a_copy_whose_original_was_deleted_is_the_note(ws: Workspace, saved: Written) -> None:

@@ -546,7 +546,10 @@ def test_the_log_shows_what_a_person_called_deleted_and_undo_lifts_it(ws: Worksp
     undone = undo.undo(ws)
     assert (undone.batch, undone.restored) == (batch.id, ())
     assert undone.left == (
-        undo.Left(gone.path, "it was deleted by hand, and memem has no copy; it may be saved again"),
+        undo.Left(
+            gone.path,
+            "it was deleted by hand and memem has no copy to restore; memem no longer refuses to save it again",
+        ),
     )
     assert stones(ws) == 0
     assert notes_save.save(ws, STATEMENT).outcome == "created"

@@ -65,7 +65,10 @@ def test_a_memory_that_everything_leads_to_is_a_hub(ws: Workspace) -> None:
     for number in range(2, HUB_DEGREE + 3):
         keep_note(ws, number, f"Statement {number}, see {hub.link}.")
     (flaw,) = flaws(ws, "hub")
-    assert (flaw.id, flaw.detail) == (hub.id, f"has {HUB_DEGREE + 1} edges, {HUB_DEGREE + 1} of them stated by notes")
+    assert (flaw.id, flaw.detail) == (
+        hub.id,
+        f"has {HUB_DEGREE + 1} edges, {HUB_DEGREE + 1} of them from links in notes",
+    )
 
 
 @pytest.mark.parametrize(("name", "where"), [("related", "`related`"), ("body", "its text")])

@@ -407,7 +407,7 @@ def test_own_and_imported_notes_are_only_reported(ws: Workspace, stated: dict[st
     before = vault(ws)
     suggestions = curate(ws).suggestions
     assert [suggestion.what for suggestion in suggestions] == ["merge", "split"]
-    assert all(suggestion.yours.endswith("is yours") for suggestion in suggestions)
+    assert all(suggestion.yours.endswith("is your own note") for suggestion in suggestions)
     done = curate(ws, apply=[])
     assert (done.applied, done.batch) == ((), "")
     assert vault(ws) == before
@@ -434,7 +434,7 @@ def test_persons_note_supersedes_a_machines_unchanged(ws: Workspace) -> None:
 def test_merge_that_adds_to_a_persons_note_is_only_reported(ws: Workspace) -> None:
     put(ws, PORT, keys=("es",))
     put(ws, PORT_AND_HOST, author="human", source_type="user")
-    assert "which would have to change, is yours" in only(curate(ws)).yours
+    assert "which is your own note" in only(curate(ws)).yours
 
 
 # --- applying -----------------------------------------------------------------------------------------------------

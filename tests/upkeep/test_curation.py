@@ -93,10 +93,10 @@ def test_merge_that_changes_a_persons_note_is_left_to_them() -> None:
     one, other = entry("a", "Tokens expire."), entry("b", "Tokens expire. We renew them.", keys=("JWT",))
     ended = merge(one, other, CONTAINS, frozenset([one.id]))
     assert ended is not None
-    assert ended.yours == "aaaaaaaa is yours"
+    assert ended.yours == "aaaaaaaa is your own note"
     changed = merge(other, entry("c", "Tokens expire.", paths=("auth/**",)), CONTAINED, frozenset([other.id]))
     assert changed is not None
-    assert changed.yours == "bbbbbbbb, which would have to change, is yours"
+    assert changed.yours == "it would change bbbbbbbb, which is your own note"
 
 
 def test_sentences_are_as_they_are_written_without_bullets() -> None:

@@ -109,6 +109,7 @@ def test_unexpected_error_is_a_result_and_other_checks_run(well: Workspace, monk
         ),
         (HomeError("The home is gone. Bring it back."), "The home is gone."),
         (HomeError("The home is gone"), "The home is gone"),
+        (HomeError("The home is slow. Nothing is lost."), "The home is slow. Nothing is lost."),
     ],
 )
 def test_unreachable_file_is_reported_in_plain_words(
@@ -120,6 +121,7 @@ def test_unreachable_file_is_reported_in_plain_words(
     monkeypatch.setattr(machine, "_space", fail)
     assert the(well, "home").state == BROKEN
     assert detail(well, "home").startswith(found)
+    assert the(well, "home").fix == ("Bring it back." if "Bring it back." in str(error) else doctor.MAKE_USABLE)
 
 
 def test_settings_that_cannot_be_used_leave_little_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +326,7 @@ def test_mining_without_a_claude_is_degraded_only_once_it_is_on(ws: Workspace) -
     assert "rules" in detail(ws, "claude")
     ws.settings = replace(ws.settings, extractor="rules")
     assert states(ws)["claude"] == FINE
-    assert detail(ws, "mining") == "on since 2026-03-01 09:00, with rules"
+    assert detail(ws, "mining") == "on since 2026-03-01 09:00, using rules"
 
 
 def test_dead_letters_are_reported_with_a_fix(ws: Workspace) -> None:

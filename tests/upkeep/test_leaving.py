@@ -84,7 +84,7 @@ def test_notes_are_removed_on_request_and_other_files_stay(full: Workspace) -> N
     link.symlink_to(outside)
     done = uninstall.uninstall(full, vault=True)
     assert [path.read_text() for path in (own, picture, workspace, outside, link)] == ["mine"] * 5
-    left = {part.path for part in done.kept if part.what == "not memem's"}
+    left = {part.path for part in done.kept if part.what == "not created by memem"}
     assert left == {str(picture), str(workspace), str(link)}
     assert {str(path) for path in full.settings.vault.rglob("*") if path.is_file()} == left | {str(own)}
 
@@ -105,7 +105,7 @@ def test_a_vault_behind_a_link_is_left_alone(full: Workspace, tmp_path: Path) ->
     before = everything(real)
     done = uninstall.uninstall(full, vault=True)
     assert everything(real) == before
-    assert [part.path for part in done.kept if part.what == "not memem's"] == [str(full.store.paths.ours)]
+    assert [part.path for part in done.kept if part.what == "not created by memem"] == [str(full.store.paths.ours)]
 
 
 def test_notes_that_cannot_be_removed_are_reported(full: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

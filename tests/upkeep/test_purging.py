@@ -141,7 +141,7 @@ def test_a_forgotten_one_is_purged_just_so(ws: Workspace, session: Transcript) -
     forget.forget(ws, ID)
     purge(ws, ID[:8])
     assert holding(ws) == []
-    with pytest.raises(NotFound, match="or in the undo store"):
+    with pytest.raises(NotFound, match="and the undo store were searched too"):
         purge(ws, ID)
 
 
@@ -203,7 +203,7 @@ def test_the_log_keeps_that_something_was_done(ws: Workspace) -> None:
     assert {event.path for event in events} == {"memories/purged-66666666.md"}
     assert {event.why for event in events} == {""}
     assert len(events[0].after) == 64
-    assert history.log(ws)[0].because == "it was purged, so there is no copy of it"
+    assert history.log(ws)[0].because == "cannot be undone: purged, so there is no copy"
 
 
 def test_the_vectors_of_it_go(meant: Workspace) -> None:

@@ -12,6 +12,7 @@ import pytest
 from memem.core.errors import InputError, NoteChanged, NoteError, NoteUnreadable, VaultMissing, VaultUnwritable
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
+from memem.pages.markdown import BEGIN
 from memem.vault import store as stores
 from memem.vault.store import Store
 
@@ -67,14 +68,17 @@ def test_what_is_scanned(store: Store, tmp_path: Path) -> None:
     (ours / "memories/link.md").symlink_to(outside)
     (ours / "memories/linked").symlink_to(tmp_path)
     assert scanned(store) == ["archive/c.md", "memories/a.md", "memories/deep/er/b.MD", "top.md"]
-    assert sorted(path for path, *_ in store.list_skipped()) == ["memories/link.md", "memories/linked"]
+    assert sorted((path, advice) for path, _, advice in store.list_skipped()) == [
+        ("memories/link.md", "Replace it with the file itself."),
+        ("memories/linked", "Replace it with the folder itself."),
+    ]
 
 
 @pytest.mark.parametrize("name", ["Home.md", "projects/shop.md", "projects/deep/er.md", "Projects/shop.md"])
 def test_where_pages_stand_only_what_carries_an_id_is_scanned(store: Store, name: str) -> None:
     page = store.paths.ours / name
     page.parent.mkdir(parents=True, exist_ok=True)
-    for text in ("<!-- memem writes from here -->", "---\ntags: [mine]\n---\nAround it.", ""):
+    for text in (BEGIN, "---\ntags: [mine]\n---\nAround it.", ""):
         page.write_text(text)
         assert scanned(store) == []
     page.write_text("---\ntitle: Mine\nid: aaaaaaaa\n---\nA memory that was here before there were pages.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from memem.core import files
 from memem.core.errors import InputError
 from memem.doors.cli import output
 from memem.doors.cli.command import Command, current_folder, is_confirmed
@@ -49,8 +50,11 @@ def _open(editor: str, path: Path) -> None:
     try:
         subprocess.run([*shlex.split(editor), str(path)], check=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as problem:
+        reason = files.reason(problem) if isinstance(problem, OSError) else str(problem)
+        if isinstance(problem, subprocess.CalledProcessError):
+            reason = f"exit code {problem.returncode}"
         raise InputError(
-            f"The editor {editor!r} failed: {problem}. Set EDITOR to another editor, or open the note directly: {path}."
+            f"The editor {editor!r} failed: {reason}. Set EDITOR to another editor, or open the note directly: {path}."
         ) from None
 
 
@@ -94,7 +98,8 @@ def forget(ws: Workspace, options: argparse.Namespace) -> int:
     result = ForgetResult("purged", purged.id, purged.title, removed=purged.removed, elsewhere=purged.elsewhere)
     if options.json:
         return output.as_json([result])
-    output.say(f"purged {purged.id[:8]} from {', '.join(purged.removed)}")
+    places = ("the records of what Claude was shown" if place == "receipts" else place for place in purged.removed)
+    output.say(f"purged {purged.id[:8]} from {', '.join(places)}")
     for place in purged.elsewhere:
         output.aside(f"Not removed: {place}")
     return 0

@@ -54,7 +54,7 @@ class MiniLM:
                     name = f"encoder.layer.{number}.{part}"
                     layer[part] = Linear(tensors[f"{name}.weight"].T, tensors[f"{name}.bias"])
         except OSError as error:
-            raise ModelError(f"The model's {error.filename} cannot be read: {files.reason(error)}.") from None
+            raise ModelError(f"Cannot read the model file {error.filename}: {files.reason(error)}.") from None
         except (ValueError, LookupError, TypeError, AttributeError):
             raise ModelError(f"{folder} does not contain all-MiniLM-L6-v2. Run `memem index model fetch`.") from None
 

@@ -564,7 +564,7 @@ def test_an_unwritable_home_is_reported(places: Places, server: FakeHub) -> None
 
 def test_a_folder_in_place_of_a_weights_file_is_reported(places: Places, server: FakeHub) -> None:
     (places.own / "vocab.txt").mkdir(parents=True)
-    assert f"cannot be stored at {places.own / 'vocab.txt'}: is a directory" in complaint(places, server.url)
+    assert f"cannot be stored at {places.own / 'vocab.txt'}: it is a folder" in complaint(places, server.url)
 
 
 # --- two at once --------------------------------------------------------------------------------------------------

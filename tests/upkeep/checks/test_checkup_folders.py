@@ -144,7 +144,7 @@ def test_hook_errors_of_the_last_day_are_reported(used: Workspace) -> None:
     found = check(used)["hooks log"]
     assert found.state == DEGRADED
     assert found.detail == f"{new} Stop: second | without a time | {new} Stop: last"
-    assert "everything from the last day" in found.fix
+    assert "has the rest of the last day" in found.fix
 
 
 @pytest.mark.parametrize(
