@@ -46,7 +46,7 @@ def report_trouble(ws: Workspace, problem: errors.MememError) -> None:
     elif isinstance(problem, errors.VaultMissing):
         text = f"the vault {ws.settings.vault} is missing. Restore it; nothing is lost."
     elif isinstance(problem, errors.StateTooNew):
-        text = "its state was written by a newer version of memem. Update memem; see /memem-doctor."
+        text = "its state database was written by a newer version of memem. Upgrade memem; see /memem-doctor."
     elif isinstance(problem, errors.StateUnusable):
         text = "its state database is damaged. /memem-mine creates a new one; your notes are not touched."
     elif isinstance(problem, errors.HomeError | errors.IndexUnusable):

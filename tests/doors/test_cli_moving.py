@@ -26,7 +26,7 @@ def test_there_and_back(run: Run, tmp_path: Path, name: str) -> None:
     assert "it is not encrypted" in done.err
     known = run("import", str(tmp_path / name))
     assert known.out == "1 item: 0 imported, 1 already known, 0 left out.\n"
-    assert re.match(rf"exists {tmp_path / name} \(memories/sleep-\w+\.md\): \w{{8}} Sleep\n", known.err)
+    assert re.match(rf"already known: {tmp_path / name} \(memories/sleep-\w+\.md\) as \w{{8}} Sleep\n", known.err)
 
 
 def test_export_replaces_files_only_with_force(run: Run, tmp_path: Path) -> None:

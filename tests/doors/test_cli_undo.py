@@ -140,7 +140,9 @@ def test_an_import_again_finds_everything_known_and_says_where(run: Run, notes: 
     first = run("import", "--json", str(notes)).data["files"]
     again = run("import", str(notes))
     assert (again.code, again.out) == (0, "2 files: 0 imported, 2 already known, 0 left out.\n")
-    assert again.err.splitlines() == [f"exists {each['file']}: {each['id'][:8]} {each['title']}" for each in first]
+    assert again.err.splitlines() == [
+        f"already known: {each['file']} as {each['id'][:8]} {each['title']}" for each in first
+    ]
 
 
 def test_a_dry_run_of_an_import(run: Run, notes: Path, tmp_path: Path) -> None:

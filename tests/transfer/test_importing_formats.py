@@ -317,7 +317,7 @@ def test_a_fifo_a_link_and_a_loop_do_no_harm(ws: Workspace, tmp_path: Path) -> N
     assert bring(ws, folder).files == ()
     (folder / "circle").symlink_to(folder / "circle")
     for path in (folder / "circle", folder / "conversations.json", folder / "a\0b", folder / "claude-mem.db"):
-        with pytest.raises(NotFound, match="no file or folder|Cannot open"):
+        with pytest.raises(NotFound, match=r"no file or folder|Cannot open"):
             bring(ws, path)
 
 

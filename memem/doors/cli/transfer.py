@@ -43,7 +43,7 @@ def _show_imported(result: Imported) -> None:
             output.say(f"{outcomes.get(item.outcome, item.outcome)} {item.id[:8]}  {item.title}{reason}")
     existing = [item for item in result.files if item.outcome == EXISTS]
     for item in existing[:MAX_SHOWN_EXISTING]:
-        output.quote_aside(f"{EXISTS} {_location(item)}: {item.id[:8]}  {item.title}")
+        output.quote_aside(f"{output.OUTCOMES[EXISTS]}: {_location(item)} as {item.id[:8]}  {item.title}")
     if len(existing) > MAX_SHOWN_EXISTING:
         output.aside(f"and {len(existing) - MAX_SHOWN_EXISTING} more already known; --json lists them all.")
     skipped = result.count(*_SKIPPED)
