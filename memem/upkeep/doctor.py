@@ -109,7 +109,9 @@ def _mining(ws: Workspace) -> list[Diagnosis]:
     state = mining_state(ws)
     if state.problem:
         return [of_error("mining", MememError(state.problem), MAKE_USABLE)]
-    found = [fine("mining", state.switched_on or "off; `memem mine on` switches it on")]
+    earlier = ws.state.opt_in_record.count_sessions() if state.since else 0
+    kept_out = f"; earlier sessions left unread: {earlier}" if earlier else ""
+    found = [fine("mining", f"{state.switched_on}{kept_out}" or "off; `memem mine on` switches it on")]
     if ws.home.state_file.exists():
         try:
             ended = ws.state.children.end_orphans()

@@ -22,6 +22,7 @@ from memem.upkeep.checks import machine, recall
 from memem.upkeep.checks.result import BROKEN, DEGRADED, FINE, Diagnosis, broken, degraded, fine
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder
+from tests.transcripts import Transcript
 
 ALWAYS = ("python", "command", "home", "space", "claude", "mining", "plugin", "hooks")
 WITH_A_NOTE = (*ALWAYS, "locks", "vault", "index")
@@ -327,6 +328,14 @@ def test_mining_without_a_claude_is_degraded_only_once_it_is_on(ws: Workspace) -
     ws.settings = replace(ws.settings, extractor="rules")
     assert states(ws)["claude"] == FINE
     assert detail(ws, "mining") == "on since 2026-03-01 09:00, using rules"
+
+
+def test_doctor_counts_the_sessions_that_the_opt_in_leaves_unread(ws: Workspace, sessions: Path) -> None:
+    save.save(ws, "A fact.")
+    Transcript(sessions / "s1.jsonl").tells("old")
+    consent.opt_in(ws)
+    ws.settings = replace(ws.settings, extractor="rules")
+    assert detail(ws, "mining") == "on since 2026-03-01 09:00, using rules; earlier sessions left unread: 1"
 
 
 def test_dead_letters_are_reported_with_a_fix(ws: Workspace) -> None:
