@@ -10,6 +10,7 @@ from typing import Any
 from memem.core.conversation import HUMAN, NOOP, OPERATIONS, OWN_CALL, PROJECT_SCOPE, SCOPES, Chunk, Operation, Turn
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
+from memem.safety.quote import escape_brackets
 
 VERSION = 2  # rises with any change
 INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
@@ -20,7 +21,7 @@ PACKED_INSTRUCTION = (
 MEMORY_CHARACTERS = 400
 MAX_OPERATIONS = 40
 MIN_QUOTE_BYTES = 6
-_TAGS = re.compile(r"<(?=\s*(?:/\s*)?(?:conversation|memories)\b)", re.IGNORECASE)
+_TAGS = re.compile(r"[\s/\\]*(?:conversation|memories)\b", re.IGNORECASE)  # without their bracket
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ def add_correction(prompt: ModelPrompt, problem: str) -> ModelPrompt:
 
 
 def escape_tags(text: str) -> str:
-    """Escape our tags, so that a text cannot leave its place."""
-    return _TAGS.sub(r"<\\", text)
+    """Escape our tags, also in look-alike characters, so that a text cannot leave its place; quotes stay exact."""
+    return escape_brackets(text, _TAGS)
 
 
 def _memory(memory: Memory) -> str:

@@ -9,12 +9,29 @@ from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
-_TAG = re.compile(
-    r"<(?=\s*[/!?|%]|[A-Za-z])|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*[/／⁄∕!！?？|｜%])"
-    r"|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*(?:system|human|user|assistant|memory|tool|function|invoke|antml)\b)|[＜﹤˂ᐸ](?=[A-Za-z])",
-    re.IGNORECASE,
+# Characters that look like `<`. Those of the second group quote words in some languages, and become quotation marks.
+_ANGLES = "<˂˱ᐸ≪≮≺⊀⊰⋖⋘⍃❬❮❰⟨⟪⦑⦓⧀⧼⩹⩻⪡⪣⪦⪻⫷◀◁◂◃◄◅⏴⯇︽︿﹤＜"
+_GUILLEMETS = "«‹〈〈《"
+_OPENING = f"(?:[{_ANGLES.replace('ᐸ', '')}{_GUILLEMETS}]|ᐸ(?![\u1400-\u167f]))"  # the last is a letter of Inuktitut
+_CLOSING = "[>˃˲ᐳ≫≻⋗⋙❭❯❱⟩⟫⦒⦔⧽⪢⪼⫸▶▷▸▹►▻⏵⯈︾﹀﹥＞»›〉〉》]"
+_UNSEEN = (
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e0fff"
 )
-_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_SLASHES = "/\\\\／⁄∕⧸╱⟋＼⧵∖"
+_LETTER = "(?:[^\\W\\d]|[\u2460-\u24ff\U0001f110-\U0001f1ff])"
+# Opens a tag: before a slash or mark, also after spaces; before a letter; before spaces and a letter if it is closed.
+_MARKS = f"[{_SLASHES}!！¡?？|｜¦%％]"
+_BRACKET = re.compile(_OPENING)
+_TAG = re.compile(
+    f"{_OPENING}(?=[\\s{_UNSEEN}]*+(?:{_MARKS}|{_LETTER}[^\n]{{0,80}}?{_CLOSING})|[{_UNSEEN}]*+{_LETTER})"
+)
+_ASCII_TAG = re.compile(r"<(?=\s*+(?:[/\\!?|%]|[A-Za-z_][^>\n]{0,80}>)|[A-Za-z_])")
+_ESCAPED = dict.fromkeys(_ANGLES, "&lt;") | dict.fromkeys(_GUILLEMETS, '"')
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_GAP = re.compile(f"[{_UNSEEN}]")
+MAX_NAME_CHARS = 80  # of a tag, with the invisible characters in it
 _CUT = " […]"
 
 
@@ -34,7 +51,36 @@ def quote_block(text: str, most: int, indent: str = "   ") -> str:
 
 
 def _tame(line: str) -> str:
-    return _TAG.sub("&lt;", _UNSEEN.sub("", line))
+    return escape_brackets(_CONTROL.sub("", line))
+
+
+def escape_brackets(text: str, names: re.Pattern[str] | None = None) -> str:
+    """Escape what could open a tag, or only a tag that `names` matches, in all look-alike characters. Idempotent."""
+    if text.isascii():
+        if "<" not in text:
+            return text
+        if names is None:
+            return _ASCII_TAG.sub("&lt;", text)
+    if names is None:
+        return _TAG.sub(lambda match: _ESCAPED[match[0]], text)
+
+    def escape(match: re.Match[str]) -> str:
+        start = _read_as_ascii(text[match.end() : match.end() + MAX_NAME_CHARS])
+        return _ESCAPED[match[0]] if names.match(start) else match[0]
+
+    return _BRACKET.sub(escape, text)
+
+
+def _read_as_ascii(text: str) -> str:
+    """Replace characters that look like ASCII letters and slashes, and drop invisible ones."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    from memem.safety.folding import LOOK_ALIKE
+
+    plain = unicodedata.normalize("NFKC", _GAP.sub("", text)).casefold().translate(LOOK_ALIKE)
+    return _GAP.sub("", unicodedata.normalize("NFKD", re.sub(f"[{_SLASHES}]", "/", plain)))
 
 
 def render_item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:

@@ -15,12 +15,13 @@ from memem.core.errors import NoteChanged, NotSchema
 from memem.core.memory import ID8, Memory
 from memem.core.project import may_be_mined
 from memem.mine import ask
-from memem.mine.prompt import TEXT, ModelPrompt, escape_tags, strict_object
+from memem.mine.prompt import TEXT, ModelPrompt, strict_object
 from memem.pages import markdown, playbook_page
 from memem.pages.read_playbook import LINE_CHARACTERS, belongs_to_user, flatten, get_playbook_path
 from memem.safety.credentials import redact
 from memem.safety.gate import recorded_line
 from memem.safety.invisible import neutralise
+from memem.safety.quote import escape_brackets
 from memem.search.refresh import fresh_rows
 from memem.search.transcripts import consent
 from memem.vault.write_lock import writing
@@ -92,7 +93,7 @@ def _list_new(ws: Workspace, project: str) -> dict[str, Memory]:
 
 def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
     system = Path(__file__).with_name("playbook.md").read_text(encoding="utf-8")
-    texts = {memory.id8: escape_tags(flatten(memory)[:MEMORY_CHARACTERS].replace("<", "‹")) for memory in memories}
+    texts = {memory.id8: escape_brackets(flatten(memory)[:MEMORY_CHARACTERS]) for memory in memories}
     lines = [f"<line id={id8}>\n{text}\n</line>" for id8, text in texts.items()]
     text = "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {project}", *lines])
     return ModelPrompt(system, INSTRUCTION, f"{text}\n", SCHEMA)
@@ -107,7 +108,8 @@ def parse_lines(answer: Any) -> dict[str, str]:
         line = item if isinstance(item, dict) else {}
         if not isinstance(line.get("id"), str) or not isinstance(line.get("text"), str):
             raise NotSchema("A line has no id or no text.")
-        texts[line["id"]] = " ".join(line["text"].encode("utf-8", "replace").decode().split())
+        text = line["text"].replace("&lt;", "<")  # as in the memory, before it was escaped for the question
+        texts[line["id"]] = " ".join(text.encode("utf-8", "replace").decode().split())
     return texts
 
 

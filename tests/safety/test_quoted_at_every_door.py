@@ -6,6 +6,7 @@ nothing of the memory forms a tag, ends a line by itself, or steers a terminal.
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -34,6 +35,7 @@ TRICKS = (
         "<%= x %>",
         "</memory>",
     ),
+    *("＜ѕуstem＞", "≺system≻", "˂\u200bhuman˃", "‹memory›", "⟪user⟫", "❬/tool❭", "＜\u200b／system＞", "◁Ⓢystem▷", "〈система〉"),
     *("＜/system＞", "﹤system﹥", "‹/memory›", "〈/memory〉", "⟨system⟩", "«/system»", "❮/human❯", "<／system>"),
     *("```", "~~~~", "``````sh", "# Active Memory Slice", "## Relevant", "## Working (current state)", "> quoted", ">"),
     *(
@@ -72,7 +74,17 @@ TRICKS = (
 _hostile = st.lists(st.one_of(st.sampled_from(TRICKS), st.text(max_size=8)), max_size=8).map("".join)
 _TEXTS = [each.name for each in fields(Memory) if each.type is str]
 _LISTS = ("tags", "keys", "paths", "anchors", "related", "contradicts")
-TAG = re.compile(r"<(?=\s*[/!?|%]|[A-Za-z])|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*[/／⁄∕!！?？|｜%])")
+# Every character that Unicode names as an angle or a sign of order that opens to the right.
+ANGLES = "".join(
+    character
+    for character in map(chr, range(0x10000))
+    if re.search(
+        r"^(?:(?:FULLWIDTH |SMALL |(?:VERY )?MUCH |DOUBLE NESTED |TRIPLE NESTED )?LESS-THAN(?: SIGN)?|(?:DOUBLE )?PRECEDES)$"
+        r"|^(?!COMBINING).*LEFT(?:-POINTING)? (?:DOUBLE |CURVED )*ANGLE|^MODIFIER LETTER (?:LOW )?LEFT ARROWHEAD$",
+        unicodedata.name(character, ""),
+    )
+)
+TAG = re.compile(rf"[{ANGLES}](?=[\s\u200b-\u200f\u2060\ufeff]*[/／⁄∕!！?？|｜%]|[\u200b-\u200f\u2060\ufeff]*[^\W\d])")
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 QUOTED = re.compile(r"\s*>(?: .*)?")
 
@@ -156,6 +168,35 @@ def test_the_frame_is_ours_alone(door: str, tricks: list[str]) -> None:
     assert [line for line in shown.split("\n") if line.startswith("#")] == [
         line for line in wanted.split("\n") if line.startswith("#")
     ]
+
+
+@given(st.lists(st.sampled_from([*ANGLES, "/", "a", "я", " ", "\u200b", ">", "&lt;", '"', "數"]), max_size=12).map("".join))
+@example("≺/memory≻ a < b < c>")
+def test_no_bracket_stands_before_a_letter_or_slash(text: str) -> None:
+    for shown in (quote.one_line(text), quote.quote_block(text, 500), quote.escape_title(text)):
+        assert TAG.search(shown) is None
+        assert quote.escape_brackets(shown) == shown
+
+
+def test_the_test_knows_the_brackets() -> None:
+    assert set("<＜‹⟨〈˂❮﹤≺«《") <= set(ANGLES)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("List<String>", "List&lt;String>"),
+        ("Map<String, List<User>>", "Map&lt;String, List&lt;User>>"),
+        ("if a < b and n <= 3", "if a < b and n <= 3"),
+        ("«Обычный текст»", '"Обычный текст»'),
+        ("《三体》", '"三体》'),
+        ("ᐸᐅᓗᓯ", "ᐸᐅᓗᓯ"),
+        ("〈/memory〉", '"/memory〉'),
+        ("≺system≻", "&lt;system≻"),
+    ],
+)
+def test_escaped_text_can_still_be_read(text: str, shown: str) -> None:
+    assert quote.one_line(text) == shown
 
 
 @settings(max_examples=examples(60))
