@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from memem.core import files
 from memem.core.dates import iso
+from memem.safety.naming import hide_orders
 from memem.state.notices import News, NoticeBoard
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _joined(titles: Sequence[str]) -> str:
 
 def shorten_title(title: str) -> str:
     """Make a title fit on one line of a terminal."""
-    clean = " ".join("".join(each if each.isprintable() else " " for each in title).split())
+    clean = hide_orders(" ".join("".join(each if each.isprintable() else " " for each in title).split()))
     return clean if len(clean) <= MAX_TITLE_CHARS else f"{clean[: MAX_TITLE_CHARS - 1]}…"
 
 

@@ -15,6 +15,7 @@ from memem.core.errors import MememError
 from memem.core.memory import EVERY_PROJECT, GENERAL
 from memem.core.project import normalise
 from memem.inject.notices import shorten_title
+from memem.safety.naming import display_name
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -86,4 +87,4 @@ def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permissio
     except MememError:
         return Permission()  # the tool itself says what is wrong with the id
     title = shorten_title(entry.title)
-    return Permission(ASK, f"memem would forget “{title}” ({entry.memory.id8}, project {entry.project}).")
+    return Permission(ASK, f"memem would forget “{title}” ({entry.memory.id8}, project {display_name(entry.project)}).")

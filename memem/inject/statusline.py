@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from memem.core import files
 from memem.core.errors import MememError
 from memem.safety.gate import clean_line
+from memem.safety.naming import display_name, hide_orders
 from memem.search import pinned
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def note_session(ws: Workspace, folder: Path) -> None:
         # The status line gets the folder that the session was started in, which `cd` does not change.
         folders = dict.fromkeys((str(folder), str(ws.session_folder)))
         keys = [key for key in folders if key and "\t" not in key and "\n" not in key]
+        shown = keys if display_name(project) == project else []
         kept = [line for line in _lines(ws.home.statusline_folders) if line.partition("\t")[0] not in keys]
-        _write(ws, ws.home.statusline_folders, [f"{key}\t{project}" for key in keys] + kept[: MAX_FOLDERS - len(keys)])
+        _write(ws, ws.home.statusline_folders, [f"{key}\t{project}" for key in shown] + kept[: MAX_FOLDERS - len(keys)])
     update(ws)
 
 
@@ -64,7 +66,7 @@ def _project_line(ws: Workspace, project: str) -> str:
     count = ws.index.count_where(f"1{conditions}", values)
     rows = ws.index.rows(f"1{conditions} ORDER BY changed DESC, row DESC", values, limit=_CANDIDATES)
     learned = max((row.memory for row in rows if row.memory), key=lambda memory: memory.created, default=None)
-    title = _cut(clean_line(learned.title), MAX_TITLE_WIDTH) if learned else ""
+    title = _cut(hide_orders(clean_line(learned.title)), MAX_TITLE_WIDTH) if learned else ""
     return f"{project}\t{count}\t{title}"
 
 

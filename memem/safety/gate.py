@@ -8,7 +8,7 @@ from memem.core.errors import InputError, SecretOnly
 from memem.core.memory import Memory
 from memem.safety.credentials import redact
 from memem.safety.invisible import neutralise
-from memem.safety.naming import clean_project_name
+from memem.safety.naming import clean_project_name, may_be_order
 
 MAX_BODY = 100_000
 MAX_TITLE = 300
@@ -101,10 +101,10 @@ def clean_line(text: str) -> str:
 
 def recorded_line(text: str) -> str:
     """Clean a line that is shown on its own; return an empty one if it speaks to the model."""
-    from memem.safety.injection.judge import explain
+    from memem.safety.injection.judge import explain, explain_names
 
     line = clean_line(text)
-    return "" if explain(line) else line
+    return "" if explain(line) or explain_names(line.split()) else line
 
 
 class _Cleaner:
@@ -130,11 +130,11 @@ class _Cleaner:
 
     def clean_metadata(self, text: str) -> str:
         line = self.clean_line(text)
-        if line.isascii() and " " not in line:
-            return line  # most are ids, dates and names
-        from memem.safety.injection.judge import explain
+        if not may_be_order(line):
+            return line  # most are ids, dates and short names
+        from memem.safety.injection.judge import explain, explain_names
 
-        if not explain(line):
+        if not explain(line) and not explain_names((line, *line.split())):
             return line
         self.kinds.append(INSTRUCTION)
         return ""

@@ -1,4 +1,7 @@
-"""Names of projects and branches, which a folder or a repository may set to anything. Imports nothing heavy."""
+"""Names of projects, branches and files, which anybody may choose, as a model or a person may see them.
+
+Imports nothing heavy.
+"""
 
 import re
 
@@ -6,8 +9,12 @@ from memem.core.project import normalise
 
 # Prompts wait for this check: only a name with a part that may be generated is searched for secrets.
 _GENERATED = re.compile(r"(?=[a-z_]*\d)\w{16,}")
-MAX_WORD_SEPARATORS = 2  # in a name; with more it may be a sentence
-HIDDEN_NAME = "(name withheld: it reads like an instruction)"
+HIDDEN_NAME = HIDDEN_WORD = "(name withheld: it reads like an instruction)"
+MIN_ORDER_CHARS = 14  # a shorter name says too little; in a script without spaces, half of that is enough
+# Ids, dates and single words give no orders.
+_HARMLESS = re.compile(r"[\W\d_a-fA-FTZ]*|\W?[A-Z]?[a-z]{1,19}\W{0,3}", re.ASCII)
+_LONG_WORD = re.compile(rf"\S{{{MIN_ORDER_CHARS // 2},}}")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
 def clean_project_name(name: str) -> str:
@@ -22,10 +29,25 @@ def clean_project_name(name: str) -> str:
 
 
 def display_name(name: str) -> str:
-    """Return the name of a project or branch as a model may see it."""
-    separators = name.count("-") + name.count("_")
-    if separators <= MAX_WORD_SEPARATORS and (name.isascii() or len(name) < 2 * (MAX_WORD_SEPARATORS + 1)):
-        return name
-    from memem.safety.injection.judge import classify
+    """Return the name of a project, branch, file or property as a model may see it."""
+    return HIDDEN_NAME if _reads_like_order(name) else name
 
-    return HIDDEN_NAME if classify(name.replace("-", " ").replace("_", " ")) else name
+
+def hide_orders(text: str) -> str:
+    """Hide the names in a text that read like instructions, whatever separates their words."""
+    return _LONG_WORD.sub(lambda word: HIDDEN_WORD if _reads_like_order(word[0]) else word[0], text)
+
+
+def may_be_order(name: str) -> bool:
+    """Tell whether a name is worth a closer look."""
+    if len(name) >= MIN_ORDER_CHARS:
+        return not _HARMLESS.fullmatch(name)
+    return len(name) >= MIN_ORDER_CHARS // 2 and not name.isascii() and bool(_UNSPACED.search(name))
+
+
+def _reads_like_order(name: str) -> bool:
+    if not may_be_order(name):
+        return False
+    from memem.safety.injection.judge import classify_name
+
+    return bool(classify_name(name))

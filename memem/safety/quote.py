@@ -6,6 +6,7 @@ Pure and without clocks: the same memories give the same bytes.
 import re
 
 from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
+from memem.safety.naming import hide_orders
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
@@ -36,8 +37,8 @@ _CUT = " […]"
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """Flatten a text to one harmless line."""
-    flat = _tame(" ".join(text.split())).strip().replace("`", "'")
+    """Flatten a text to one harmless line; names in it that read like instructions are hidden."""
+    flat = _tame(hide_orders(" ".join(text.split()))).strip().replace("`", "'")
     return flat if len(flat) <= most else flat[: most - len(_CUT)].rstrip() + _CUT
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from memem.core import dates, surroundings
 from memem.core.memory import Entry, Hit, jsonable
+from memem.safety.naming import hide_orders
 from memem.workspace import reach
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def say(text: str = "") -> None:
     """Print to standard output, replacing characters that it cannot show."""
     if sys.stdout is not None:
         encoding = sys.stdout.encoding or "utf-8"
-        print(_wrapped(_CONTROL.sub("", text), sys.stdout).encode(encoding, "replace").decode(encoding))
+        print(_wrapped(_presentable(text), sys.stdout).encode(encoding, "replace").decode(encoding))
 
 
 def aside(text: str) -> None:
@@ -47,7 +48,14 @@ def aside(text: str) -> None:
 def quote_aside(text: str) -> None:
     """Print a message that quotes remembered text, unchanged, to standard error."""
     if sys.stderr is not None:
-        print(_wrapped(" ".join(_CONTROL.sub("", text).split()), sys.stderr), file=sys.stderr)
+        print(_wrapped(" ".join(_presentable(text).split()), sys.stderr), file=sys.stderr)
+
+
+def _presentable(text: str) -> str:
+    """Drop what would steer a terminal; inside Claude Code, where a model reads along, hide names that give orders."""
+    text = _CONTROL.sub("", text)
+    hidden = hide_orders(text)
+    return hidden if hidden != text and reach().in_claude_code else text
 
 
 def _wrapped(text: str, stream: TextIO) -> str:

@@ -9,10 +9,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from memem.core.data_files import Patterns, expand, load_table
 from memem.core.memory import Memory
+from memem.safety.naming import may_be_order
 
 MEMORY = "memory"
 REASONS = {
@@ -32,6 +33,9 @@ READS_LIKE = "reads like an instruction to the model"
 MAX_FAINT_DISTANCE = 240  # characters between two faint signs that count together
 MAX_CHARS = 40_000  # only the beginning and the end of a longer text are judged; far less of a note is shown
 MIN_ENCODED_CHARS = 24
+MAX_NAME_CHARS = 400  # no more of a name is shown
+MIN_NAME_WORDS = 3  # fewer give no order
+MIN_JOINED_CHARS = 20
 _PATTERNS = Patterns(__file__, "judge.toml")
 _QUOTES = str.maketrans("‘’‚‛′´ʼ“”„‟″«»＂＇", "'''''''\"\"\"\"\"\"\"\"'")
 # A text worth a disguise has one of these words.
@@ -57,6 +61,7 @@ class Sign:
 def explain_doubt(memory: Memory) -> str:
     """Say why a person has to see a memory before it is shown; empty when nobody has to."""
     reason = explain("\n".join((memory.title, memory.body, *memory.keys, *memory.tags, *memory.paths)))
+    reason = reason or explain_names((*memory.tags, *memory.paths, *f"{memory.title} {' '.join(memory.keys)}".split()))
     # The evidence quotes somebody, who may well ask for something to be remembered.
     return reason or (explain(memory.evidence, ignored=(MEMORY,)) if memory.evidence else "")
 
@@ -67,12 +72,62 @@ def explain(text: str, ignored: Iterable[str] = ()) -> str:
     return f"{READS_LIKE}: {REASONS[kind]}" if kind else ""
 
 
+def explain_names(names: Iterable[str]) -> str:
+    """Say how one of some names speaks to the model; empty when none does."""
+    kind = next(filter(None, (classify_name(name) for name in names if may_be_order(name))), "")
+    return f"{READS_LIKE}: {REASONS[kind]}" if kind else ""
+
+
 def classify(text: str, ignored: Iterable[str] = ()) -> str:
     """Return the kind of instruction in a text; empty when there is none."""
     if len(text) > MAX_CHARS:
         text = f"{text[: MAX_CHARS // 2]}\n{text[-MAX_CHARS // 2 :]}"
     ignored = frozenset(ignored)
     return next(filter(None, (_classify_reading(reading, ignored) for reading in _readings(text))), "")
+
+
+@lru_cache(maxsize=1_024)
+def classify_name(name: str) -> str:
+    """Return the kind of instruction that the words of a name form, whatever stands between them."""
+    name = name[:MAX_NAME_CHARS]
+    for text in dict.fromkeys(_spell_out(name)):
+        words = text.split()
+        joined = "".join(words) if len(words) > len(text) // 3 else max(words, key=len, default="")
+        if len(joined) >= MIN_JOINED_CHARS and _PATTERNS["joined"].search(joined):
+            return "override"
+        is_short = len(words) < MIN_NAME_WORDS and text.isascii()
+        if is_short or not any(_has_hints(text, sign) for sign in _load_signs(text.isascii())):
+            continue
+        if _PATTERNS["cut_short"].search(text):
+            return "override"
+        if not _PATTERNS["routine_alone"].search(text):
+            words = _PATTERNS["routine"].sub("", text).split()
+            # An order may begin at any word.
+            if kind := classify("\n".join(" ".join(words[start:]) for start in range(len(words)))):
+                return kind
+    return ""
+
+
+def _spell_out(name: str) -> Iterator[str]:
+    """Yield the words of a name with spaces between them, in each way to read it."""
+    from memem.safety.folding import LOOK_ALIKE, fold
+
+    for _ in range(2):  # it may have been encoded twice
+        if "%" in name:
+            from urllib.parse import unquote
+
+            name = unquote(name)
+    folded = fold(name)
+    for text in (name, folded.text) if folded else (name,):
+        for parted in (_PATTERNS["hump"].sub(" ", text), text):
+            words = _fold(" ".join(_PATTERNS["letters"].findall(parted)))
+            yield words
+            if not words.isascii():
+                yield words.translate(LOOK_ALIKE)
+        if any(map(str.isdigit, text)):
+            yield _fold(" ".join(_PATTERNS["signs"].findall(text))).translate(_LEET)
+    if len(name) >= MIN_ENCODED_CHARS:
+        yield from (_fold(" ".join(_PATTERNS["letters"].findall(text))) for text in _decode_word(name))
 
 
 def _fold(text: str) -> str:
