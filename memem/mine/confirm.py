@@ -14,6 +14,7 @@ from memem.core.memory import Entry, Memory
 from memem.mine import ask
 from memem.mine.prompt import TEXT, ModelPrompt, strict_object
 from memem.notes import conflicts, write
+from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 from memem.search.graph import read
 from memem.state.suspicions import COMPATIBLE, CONTRADICT, Suspicion
@@ -63,7 +64,7 @@ def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
 def _memory(memory: Memory) -> str:
     since = (memory.valid_from or memory.created)[:10]
     text = " ".join(memory.body.split())[:MEMORY_CHARACTERS]
-    return escape_brackets(f"- {since} ({memory.kind}, {memory.project}) {memory.title}: {text}")
+    return escape_brackets(f"- {since} ({memory.kind}, {display_name(memory.project)}) {memory.title}: {text}")
 
 
 def confirm(ws: Workspace, session: str) -> int:

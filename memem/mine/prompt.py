@@ -10,6 +10,7 @@ from typing import Any
 from memem.core.conversation import HUMAN, NOOP, OPERATIONS, OWN_CALL, PROJECT_SCOPE, SCOPES, Chunk, Operation, Turn
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
+from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 
 VERSION = 2  # rises with any change
@@ -42,7 +43,7 @@ def build(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
     """Build a question about chunks of one project, each in tags of its own, and the closest memories."""
     parts = [
         f"{OWN_CALL} version {VERSION}",
-        f"Project: {chunks[0].project}",
+        f"Project: {display_name(chunks[0].project)}",
         "",
         "<memories>",
         *(_memory(memory) for memory in memories),
@@ -73,7 +74,7 @@ def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())
     cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
     by = "the person's own, " if memory.author == HUMAN else ""
-    return escape_tags(f"- {memory.id8} ({by}{memory.kind}, {memory.project}) {memory.title}: {cut}")
+    return escape_tags(f"- {memory.id8} ({by}{memory.kind}, {display_name(memory.project)}) {memory.title}: {cut}")
 
 
 def strict_object(**properties: Any) -> dict[str, Any]:

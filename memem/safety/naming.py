@@ -13,6 +13,7 @@ HIDDEN_NAME = HIDDEN_WORD = "(name withheld: it reads like an instruction)"
 MIN_ORDER_CHARS = 14  # a shorter name says too little; in a script without spaces, half of that is enough
 # Ids, dates and single words give no orders.
 _HARMLESS = re.compile(r"[\W\d_a-fA-FTZ]*|\W?[A-Z]?[a-z]{1,19}\W{0,3}", re.ASCII)
+_WORD = re.compile(r"\W{0,2}[^\W\d_]{1,19}\W{0,3}")
 _LONG_WORD = re.compile(rf"\S{{{MIN_ORDER_CHARS // 2},}}")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
@@ -40,9 +41,11 @@ def hide_orders(text: str) -> str:
 
 def may_be_order(name: str) -> bool:
     """Tell whether a name is worth a closer look."""
-    if len(name) >= MIN_ORDER_CHARS:
-        return not _HARMLESS.fullmatch(name)
-    return len(name) >= MIN_ORDER_CHARS // 2 and not name.isascii() and bool(_UNSPACED.search(name))
+    if name.isascii():
+        return len(name) >= MIN_ORDER_CHARS and not _HARMLESS.fullmatch(name)
+    if _UNSPACED.search(name):
+        return len(name) >= MIN_ORDER_CHARS // 2
+    return len(name) >= MIN_ORDER_CHARS and not _WORD.fullmatch(name)
 
 
 def _reads_like_order(name: str) -> bool:

@@ -21,6 +21,7 @@ from memem.pages.read_playbook import LINE_CHARACTERS, belongs_to_user, flatten,
 from memem.safety.credentials import redact
 from memem.safety.gate import recorded_line
 from memem.safety.invisible import neutralise
+from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 from memem.search.refresh import fresh_rows
 from memem.search.transcripts import consent
@@ -95,7 +96,7 @@ def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
     system = Path(__file__).with_name("playbook.md").read_text(encoding="utf-8")
     texts = {memory.id8: escape_brackets(flatten(memory)[:MEMORY_CHARACTERS]) for memory in memories}
     lines = [f"<line id={id8}>\n{text}\n</line>" for id8, text in texts.items()]
-    text = "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {project}", *lines])
+    text = "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {display_name(project)}", *lines])
     return ModelPrompt(system, INSTRUCTION, f"{text}\n", SCHEMA)
 
 
