@@ -61,7 +61,10 @@ class Sign:
 def explain_doubt(memory: Memory) -> str:
     """Say why a person has to see a memory before it is shown; empty when nobody has to."""
     reason = explain("\n".join((memory.title, memory.body, *memory.keys, *memory.tags, *memory.paths)))
-    reason = reason or explain_names((*memory.tags, *memory.paths, *f"{memory.title} {' '.join(memory.keys)}".split()))
+    # The project's own tag does not count: its name is hidden wherever it is shown.
+    project = _PATTERNS["letters"].findall(memory.project)
+    names = [*memory.paths, *(tag for tag in memory.tags if _PATTERNS["letters"].findall(tag) != project)]
+    reason = reason or explain_names((*names, *" ".join((memory.title, *memory.keys)).split()))
     # The evidence quotes somebody, who may well ask for something to be remembered.
     return reason or (explain(memory.evidence, ignored=(MEMORY,)) if memory.evidence else "")
 
