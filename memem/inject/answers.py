@@ -183,5 +183,8 @@ def render_turn(number: int, hit: TurnHit) -> str:
     parts = [head]
     for place, turn, most in around:
         if turn:
-            parts += [f"   {quote.one_line(turn.role)}{place}:", quote.quote_block(turn.text, most)]
+            said = quote.quote_block(turn.text, most)
+            if turn.withheld:
+                said = f"   (withheld: it {turn.withheld}; the user can read it in that session, at {quote.one_line(turn.time[:19])})"
+            parts += [f"   {quote.one_line(turn.role)}{place}:", said]
     return "\n".join(parts)

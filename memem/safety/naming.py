@@ -9,7 +9,7 @@ from memem.core.project import normalise
 
 # Prompts wait for this check: only a name with a part that may be generated is searched for secrets.
 _GENERATED = re.compile(r"(?=[a-z_]*\d)\w{16,}")
-HIDDEN_NAME = HIDDEN_WORD = "(name withheld: it reads like an instruction)"
+HIDDEN_NAME = "(name withheld: it reads like an instruction)"
 MIN_ORDER_CHARS = 14  # a shorter name says too little; in a script without spaces, half of that is enough
 # Ids, dates and single words give no orders.
 _HARMLESS = re.compile(r"[\W\d_a-fA-FTZ]*|\W?[A-Z]?[a-z]{1,19}\W{0,3}", re.ASCII)
@@ -36,7 +36,7 @@ def display_name(name: str) -> str:
 
 def hide_orders(text: str) -> str:
     """Hide the names in a text that read like instructions, whatever separates their words."""
-    return _LONG_WORD.sub(lambda word: HIDDEN_WORD if _reads_like_order(word[0]) else word[0], text)
+    return _LONG_WORD.sub(lambda word: HIDDEN_NAME if _reads_like_order(word[0]) else word[0], text)
 
 
 def may_be_order(name: str) -> bool:

@@ -62,7 +62,8 @@ def purge(ws: Workspace, identity: str) -> Purged:
             ensure_filled(ws, require_vault(ws))
             found = _find_notes(ws, identity)
             traces = _collect_traces(ws, found)
-            removed, left = _clean(ws, found, traces)
+            turns, transcripts = scour.clean_turns(ws, traces)
+            removed, left = _clean(ws, found, traces, turns)
         if ws.store.paths.conflicts.exists():
             conflicts.write_page(ws)
         pages_refresh.write_pages_quietly(ws, only_if_there=True)
@@ -76,13 +77,14 @@ def purge(ws: Workspace, identity: str) -> Purged:
                     files.remove(ws.store.absolute(note.path), fsync=ws.settings.fsync)
     remaining = scour.find_traces(ws.home.root, traces, excluded=ws.home.models)
     left += [f"{path} still contains some of its words." for path in remaining]
-    left += _list_external_traces(ws, traces)
+    left += _list_external_traces(ws, traces, transcripts)
     return Purged(traces.id, found[0].memory.title, tuple(removed), tuple(dict.fromkeys(left)))
 
 
-def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str], list[str]]:
+def _clean(
+    ws: Workspace, found: list[Note], traces: Traces, turns: frozenset[str]
+) -> tuple[list[str], list[str]]:
     """Remove everything but the note set aside; returns what was cleaned, and sentences about what is left."""
-    turns = scour.clean_turns(ws, traces)
     for memory in traces.memories:
         forget.write_tombstone(ws, memory, purged=True, also_in=turns - traces.turns)
     apart = (ws.store.paths.forgotten.name, ws.store.paths.review.name)
@@ -185,11 +187,13 @@ def _remove_links(ws: Workspace, traces: Traces) -> Iterator[str]:
         index_note(ws, rewritten)
 
 
-def _list_external_traces(ws: Workspace, traces: Traces) -> Iterator[str]:
+def _list_external_traces(ws: Workspace, traces: Traces, transcripts: set[str]) -> Iterator[str]:
     sessions = {memory.source_session for memory in traces.memories if memory.source_session}
-    for path in find_sessions(ws.session_folders) if sessions else ():
+    for path in find_sessions(ws.session_folders) if sessions or transcripts else ():
         if path.stem in sessions:
             yield f"{path} is Claude Code's own transcript of the session it came from."
+        elif str(path) in transcripts:
+            yield f"{path} is Claude Code's own transcript of a session that repeats it."
     root = ws.store.paths.root
     paths = [*scour.find_traces(ws.store.paths.ours, traces), *scour.find_traces(root, traces, "*.md")]
     for path in dict.fromkeys(paths):

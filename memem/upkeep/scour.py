@@ -6,6 +6,7 @@ Called under the write lock.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 MIN_STATEMENT_CHARS = 8  # shorter texts may mean many other things
 MIN_PART_CHARS = 20  # of a title, a quote, a line of either, or a file's name
+MIN_WORD_CHARS = 4  # of a word that says something
+MIN_LITERAL_CHARS = 6  # of a number, a name with a number or a code; in the session that it came from, MIN_WORD_CHARS
+MIN_ECHO_WORDS, ECHO_SHARE = 3, 0.6  # a turn with so many of its words, and this share of them, repeats it
 _TEMPORARY = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"
 # Columns with words of memories: plain texts, then JSON. Paths, ids, digests and times are never emptied.
 _STATE_TEXTS = (("sessions", "detail"), ("suspicions", "why"), ("breaker", "reason"), ("journal", "reason"))
@@ -68,6 +72,11 @@ class Traces:
         stated = [folded for memory in memories if len(folded := fold(memory.body)) >= MIN_STATEMENT_CHARS]
         quoted = [fold(part) for memory in memories for part in _parts(memory.evidence)]
         self._folded = tuple(filter(None, (*stated, *quoted)))
+        self._words = [words for text in self._folded if (words := _list_words(text))]
+        # An echo has one of the longest words, or a literal.
+        longest = {word for words in self._words for word in sorted(words, key=len)[-MIN_ECHO_WORDS:] if len(words) > 1}
+        literals = {word for words in self._words for word in words if _has_digit(word)}
+        self.hints = tuple(sorted({form for word in longest | literals for form in (word, word.capitalize())}))
 
     def are_in(self, data: bytes) -> bool:
         return any(form in data for form in self._bytes)
@@ -84,6 +93,26 @@ class Traces:
         """Whether a text contains its statement or its quote, apart from case, spacing and marks."""
         folded = fold(text)
         return any(own in folded for own in self._folded)
+
+
+    def are_echoed_in(self, text: str, *, same_session: bool) -> bool:
+        """Whether a turn repeats it in part: most of its words, or a literal of it and another word."""
+        shortest, said = MIN_WORD_CHARS if same_session else MIN_LITERAL_CHARS, _list_words(fold(text))
+        for words in self._words:
+            repeated = words & said
+            if len(repeated) >= max(MIN_ECHO_WORDS, ECHO_SHARE * len(words)):
+                return True
+            if len(repeated) > 1 and any(_has_digit(word) and len(word) >= shortest for word in repeated):
+                return True
+        return False
+
+
+def _list_words(folded: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", folded) if len(word) >= MIN_WORD_CHARS}
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _parts(text: str) -> list[str]:
@@ -181,23 +210,29 @@ def _clean_event(line: bytes, traces: Traces) -> bytes:
     return cleaned if is_own or traces.are_in(line) else line
 
 
-def clean_turns(ws: Workspace, traces: Traces) -> frozenset[str]:
-    """Remove the turns it came from, and other turns with its words, from the transcript index; returns their ids."""
+def clean_turns(ws: Workspace, traces: Traces) -> tuple[frozenset[str], set[str]]:
+    """Remove turns with its words, whoever spoke, from the transcript index; returns their ids and sessions' files."""
     path = ws.home.turns_file
     if not path.exists():
-        return traces.turns
+        return traces.turns, set()
     try:
         with closing(TurnIndex(path)) as index:
-            sessions = {memory.source_session for memory in traces.memories}
-            candidates = [item for each in sessions for item in index.list_containing(traces.texts, each).items()]
-            turns = traces.turns | {uuid for uuid, text in candidates if traces.are_stated_in(text)}
+            sessions = {memory.source_session for memory in traces.memories if memory.source_session}
+            own = {uuid: text for session in sessions for uuid, text in index.list_said_in(session).items()}
+            found = {**index.list_containing((*traces.texts, *traces.hints)), **own}
+            turns = traces.turns | {
+                uuid
+                for uuid, text in found.items()
+                if traces.are_stated_in(text) or traces.are_echoed_in(text, same_session=uuid in own)
+            }
+            transcripts = index.list_files(turns)
             index.remove(turns)
-            return turns
+            return turns, transcripts
     except IndexDamaged:
         sqlite.drop(path)  # a damaged copy would keep the words; sessions are read again without these turns
     except IndexUnusable:
         pass  # doctor reports it
-    return traces.turns
+    return traces.turns, set()
 
 
 def clean_vectors(ws: Workspace, traces: Traces) -> list[Path]:

@@ -102,8 +102,8 @@ def harmless(name: str) -> str:
 
 def turn(words: Callable[[str], str]) -> TurnHit:
     told: dict[str, Any] = {each.name: words(each.name) for each in fields(TurnHit)}
-    beside = TurnContext(*(words(each.name) for each in fields(TurnContext)))
-    return TurnHit(**told | {"score": 1.0, "before": beside, "after": beside})
+    beside = TurnContext(words("role"), words("time"), words("text"))
+    return TurnHit(**told | {"score": 1.0, "before": beside, "after": beside, "withheld": ""})
 
 
 def _entry(words: Callable[[str], str]) -> Entry:

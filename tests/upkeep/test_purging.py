@@ -179,6 +179,24 @@ def test_purged_turns_stay_out_of_a_rebuilt_transcript_index(ws: Workspace, sess
     assert holding(ws) == []
 
 
+def test_what_claude_repeated_goes_too(ws: Workspace, session: Transcript) -> None:
+    """In whatever words: the literal of it, or most of its words; also in another session."""
+    session.human(QUOTE)
+    session.claude(f"Noted: the code for Lyon is {VALUE.upper()}.")
+    session.claude("Anything else about the canteen?")
+    other = Transcript(session.path.with_name("s2.jsonl"))
+    other.human("Which door code has the office again?")
+    other.claude(f"As you said, use {VALUE} at the door.")
+    other.claude("Opening hours of the Lyon office: nine to five.")
+    for path in (session.path, other.path):
+        sessions.index_session(ws, path)
+    purged = purge(ws, ID)
+    assert holding(ws) == []
+    assert sessions.search(ws, "canteen"), "turns without its words stay"
+    assert sessions.search(ws, "opening hours")
+    assert f"{other.path} is Claude Code's own transcript of a session that repeats it." in purged.elsewhere
+
+
 def test_its_turn_is_not_sent_to_a_model_again(ws: Workspace, session: Transcript, claude: Path) -> None:
     session.human(f"{QUOTE} FACT-door: the door of Lyon has a code. {AT_LENGTH}")
     session.tells("canteen")

@@ -48,7 +48,7 @@ def why(ws: Workspace, options: argparse.Namespace) -> int:
     for place, turn in enumerate(() if proof.note else proof.turns):
         output.say(f"{'>>' if place == proof.place else '  '} {turn.role}, {output.minute(turn.time)}")
         more = " […]" if len(turn.text) > MAX_TURN_CHARACTERS else ""
-        output.quoted(turn.text[:MAX_TURN_CHARACTERS] + more, "     ")
+        output.quoted(output.turn(turn.text[:MAX_TURN_CHARACTERS] + more), "     ")
     if not proof.injections:
         return 0
     output.heading("Shown")
@@ -96,7 +96,7 @@ def search_transcripts(ws: Workspace, options: argparse.Namespace) -> int:
         for mark, turn in (("  ", match.before), (">>", match), ("  ", match.after)):
             if turn:
                 output.say(f"{mark} {turn.role}, {output.minute(turn.time)}")
-                output.quoted(turn.text, "     ")
+                output.quoted(f"(withheld: it {turn.withheld})" if turn.withheld else turn.text, "     ")
     return 0
 
 

@@ -87,6 +87,16 @@ def title(text: str) -> str:
     return recorded_line(text) or "(a title that reads like an instruction)"
 
 
+def turn(text: str) -> str:
+    """Return the text of a turn; inside Claude Code, leave out one that reads like an instruction to the model."""
+    if not reach().in_claude_code:
+        return text
+    from memem.search.transcripts.sessions import explain_withheld
+
+    reason = explain_withheld(text)
+    return f"(withheld: it {reason})" if reason else text
+
+
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: 1 note, 2 notes, 2 memories."""
     if number != 1:

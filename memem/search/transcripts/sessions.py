@@ -93,6 +93,7 @@ class TurnContext:
     role: str
     time: str
     text: str
+    withheld: str = ""  # why its text is not shown: it reads like an instruction to the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class TurnHit:
     transcript: str = ""  # the path of the session's file, empty once that is gone
     before: TurnContext | None = None
     after: TurnContext | None = None
+    withheld: str = ""
 
 
 def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = None) -> list[TurnHit]:
@@ -266,14 +268,24 @@ def _log(ws: Workspace, name: str, problem: Exception) -> None:
 
 
 def _make_hit(match: TurnMatch, weights: Mapping[Term, float], best: float) -> TurnHit:
-    turn, text = match.turn, excerpt(match.turn.text, weights, EXCERPT_CHARS)
+    turn, reason = match.turn, explain_withheld(match.turn.text)
+    text = "" if reason else excerpt(turn.text, weights, EXCERPT_CHARS)
     transcript = match.path if Path(match.path).is_file() else ""
-    before, after = (
-        TurnContext(other.role, other.time, beginning(other.text, CONTEXT_CHARS)) if other else None
-        for other in (match.before, match.after)
-    )
+    before, after = (_make_context(other) if other else None for other in (match.before, match.after))
     score = round(match.bm25 / best, 3)
-    return TurnHit(match.session, turn.time, turn.role, turn.project, text, score, transcript, before, after)
+    return TurnHit(match.session, turn.time, turn.role, turn.project, text, score, transcript, before, after, reason)
+
+
+def _make_context(turn: IndexedTurn) -> TurnContext:
+    reason = explain_withheld(turn.text)
+    return TurnContext(turn.role, turn.time, "" if reason else beginning(turn.text, CONTEXT_CHARS), reason)
+
+
+def explain_withheld(text: str) -> str:
+    """Say why a turn may not be shown to a model; empty when it may."""
+    from memem.safety.injection.judge import MEMORY, explain
+
+    return explain(text, ignored=(MEMORY,))  # people do ask for things to be remembered
 
 
 def _to_utf8(text: str) -> str:

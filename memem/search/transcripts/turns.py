@@ -136,13 +136,23 @@ class TurnIndex:
         return answer, matches[:limit]
 
     @guarded
-    def list_containing(self, texts: Sequence[str], session: str) -> dict[str, str]:
-        found = dict[str, str]()
+    def list_containing(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the turns that contain one of some texts, by uuid; the case of ASCII letters does not count."""
+        query, found = "SELECT uuid, text FROM turns WHERE instr(lower(text), lower(?))", dict[str, str]()
         for text in texts:
-            found.update(self._connection.execute("SELECT uuid, text FROM turns WHERE instr(text, ?)", (text,)))
-        query = "SELECT uuid, text FROM turns JOIN places USING (row) WHERE session = ?"
-        found.update(self._connection.execute(query, (session,)))
+            found.update(self._connection.execute(query, (text,)))
         return found
+
+    @guarded
+    def list_said_in(self, session: str) -> dict[str, str]:
+        query = "SELECT uuid, text FROM turns JOIN places USING (row) WHERE session = ?"
+        return dict(self._connection.execute(query, (session,)))
+
+    @guarded
+    def list_files(self, uuids: Iterable[str]) -> set[str]:
+        """Return the paths of all sessions that have one of these turns."""
+        query = "SELECT path FROM turns JOIN places USING (row) JOIN sessions USING (session) WHERE uuid = ?"
+        return {path for uuid in uuids for (path,) in self._connection.execute(query, (uuid,))}
 
     @guarded
     def remove(self, uuids: Iterable[str]) -> int:
