@@ -120,6 +120,24 @@ def write_new(path: Path, pieces: Iterable[bytes], *, fsync: bool, mode: int = P
             _write_all(descriptor, piece)
 
 
+def create_once(path: Path, data: bytes, *, fsync: bool) -> None:
+    """Create a private file as a whole, unless there is one, also if several processes try at the same time."""
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
+    try:
+        write_new(temporary, [data], fsync=fsync)
+        try:
+            os.link(temporary, path)  # noqa: PTH - see write_atomic
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            with suppress(FileExistsError):
+                write_new(path, [data], fsync=fsync)
+        if fsync:
+            sync_folder(path.parent)
+    finally:
+        remove_quietly(temporary)
+
+
 @contextmanager
 def _closing(descriptor: int, *, fsync: bool) -> Iterator[None]:
     try:

@@ -55,6 +55,7 @@ class Home:
     opt_in = RelativePath("state/.miner-opted-in")  # exists while sessions may be mined; says since when
     shown_unjudged = RelativePath("state/shown-unjudged")  # exists while shown memories wait for a check of their use
     prompt_key = RelativePath("state/prompt-key")  # key for the hashes of prompts, so that nobody can guess a prompt
+    review_key = RelativePath("state/review-key")  # signs acceptances of notes that read like instructions
     plugin_options = RelativePath("state/plugin-options.json")  # as the plugin's hooks last got them
     notices = RelativePath("state/notices")  # problems and news for the user
 

@@ -36,7 +36,10 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     items = render_numbered(found, place.name, BODY_CHARACTERS, BUDGET)
     if not items:
         return ""
-    shown, text = found[: len(items)], quote.render_page((HEADING.format(file=quote.one_line(naming.display_name(inside))), items))
+    shown, text = (
+        found[: len(items)],
+        quote.render_page((HEADING.format(file=quote.one_line(naming.display_name(inside))), items)),
+    )
     receipts.note_shown(ws, session, [whole, *(entry.id for entry in shown)])
     receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
     return text

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
+ELSEWHERE = "it was accepted elsewhere, not with this memory home"
 _VERDICT_OF = {ALLOW: ACCEPTED, REFUSE: REJECTED, ASK: WAITING}
 
 
@@ -68,7 +69,8 @@ def proposals(ws: Workspace) -> list[Proposal]:
     ]
     for row in note_rows.list_quarantined(ws):
         memory = row.memory or Memory("", "", "")
-        waiting.append(Proposal(memory, row.path, cleanse(memory).doubt, held=True))
+        elsewhere = f"; {ELSEWHERE}" if verdicts.is_accepted_elsewhere(ws, memory) else ""
+        waiting.append(Proposal(memory, row.path, f"{cleanse(memory).doubt}{elsewhere}", held=True))
     return sorted(waiting, key=lambda each: (each.memory.created, each.path))
 
 
@@ -147,8 +149,8 @@ def allow_held(ws: Workspace, memory: Memory, action: str = ALLOW) -> None:
 
 def _apply_decision(ws: Workspace, memory: Memory, action: str) -> None:
     words, verdict = cleanse(memory).memory, _VERDICT_OF[action]
-    if verdicts.verdict_on(ws.store.paths, words) != verdict:
-        verdicts.record_verdict(ws.store.paths, words, verdict, iso(ws.clock()), fsync=ws.settings.fsync)
+    if verdicts.verdict_on(ws, words) != verdict:
+        verdicts.record_verdict(ws, words, verdict, iso(ws.clock()))
         note_rows.apply_verdicts(ws)
 
 

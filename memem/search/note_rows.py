@@ -62,7 +62,7 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> NoteRow | None:
 def make_row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
     verdict, zone = cleanse(note.memory), ws.clock().tzinfo
     memory = verdict.memory
-    review = verdicts.verdict_on(ws.store.paths, memory) if verdict.doubt else ""
+    review = verdicts.verdict_on(ws, memory) if verdict.doubt else ""
     statement, changed = fingerprint(memory.body), _changed(note, stamp)
     memory, since = note_records.apply_stale(ws.home.stale_file, memory, statement)
     held = dates.get_valid_span(memory, zone, dates.begin_of(since, zone) or changed)
@@ -161,7 +161,8 @@ def copies_of_other_files(ws: Workspace) -> Iterator[tuple[str, SyncCopy]]:
 
 
 def apply_verdicts(ws: Workspace) -> None:
-    stamp = verdicts.verdicts_stamp(ws.store.paths)
+    verdicts.sign_earlier(ws)
+    stamp = verdicts.verdicts_stamp(ws)
     paths = [row.path for row in ws.index.rows("review IS NOT NULL")]
     ws.index.update([row for path in paths if (now := ws.store.stamp(path)) and (row := read_row(ws, path, now))])
     ws.index.set_meta(verdicts.VERDICTS_META, stamp)

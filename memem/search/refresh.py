@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-DERIVATION = 5  # raised when gate, words, passages or validity derive something else from a note: forces a rebuild
+DERIVATION = 6  # raised when gate, words, passages or validity derive something else from a note: forces a rebuild
 BATCH = 500
 MAX_INLINE_NOTES = 300  # as many notes as a prompt has time to read
 RETRY_SECONDS = 60  # a background run without a sign of life for this long has ended
@@ -61,7 +61,7 @@ def _refresh(ws: Workspace) -> Refreshed:
     is_new = index.meta("built_for") != origin
     if is_new:
         index.reset_for(origin)
-    if index.meta(verdicts.VERDICTS_META) != verdicts.verdicts_stamp(ws.store.paths):
+    if index.meta(verdicts.VERDICTS_META) != verdicts.verdicts_stamp(ws):
         from memem.search import note_rows
 
         note_rows.apply_verdicts(ws)
@@ -145,7 +145,7 @@ def refresher(ws: Workspace) -> Callable[[], object]:
 
 
 def _is_unchanged(ws: Workspace) -> bool:
-    stamp = verdicts.verdicts_stamp(ws.store.paths)
+    stamp = verdicts.verdicts_stamp(ws)
     if not is_filled(ws, require_vault(ws)) or ws.index.meta(verdicts.VERDICTS_META) != stamp:
         return False
     indexed = {path: stamp for path, (stamp, _) in ws.index.stamps().items()}

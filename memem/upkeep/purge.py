@@ -81,9 +81,7 @@ def purge(ws: Workspace, identity: str) -> Purged:
     return Purged(traces.id, found[0].memory.title, tuple(removed), tuple(dict.fromkeys(left)))
 
 
-def _clean(
-    ws: Workspace, found: list[Note], traces: Traces, turns: frozenset[str]
-) -> tuple[list[str], list[str]]:
+def _clean(ws: Workspace, found: list[Note], traces: Traces, turns: frozenset[str]) -> tuple[list[str], list[str]]:
     """Remove everything but the note set aside; returns what was cleaned, and sentences about what is left."""
     for memory in traces.memories:
         forget.write_tombstone(ws, memory, purged=True, also_in=turns - traces.turns)

@@ -94,7 +94,6 @@ class Traces:
         folded = fold(text)
         return any(own in folded for own in self._folded)
 
-
     def are_echoed_in(self, text: str, *, same_session: bool) -> bool:
         """Whether a turn repeats it in part: most of its words, or a literal of it and another word."""
         shortest, said = MIN_WORD_CHARS if same_session else MIN_LITERAL_CHARS, _list_words(fold(text))

@@ -15,6 +15,7 @@ from memem.core.files import from_toml
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.mine.status import MiningState, mining_state
 from memem.notes import conflicts, staleness
+from memem.notes.review import ELSEWHERE
 from memem.pages import markdown, read_playbook
 from memem.safety.gate import cleanse
 from memem.search import meaning, note_rows, vanished
@@ -25,7 +26,7 @@ from memem.search.refresh import refresh
 from memem.vault import obsidian
 from memem.vault.note import SCHEMA_VERSION, Note
 from memem.vault.opening import require_vault
-from memem.vault.verdicts import REJECTED, WAITING
+from memem.vault.verdicts import REJECTED, WAITING, is_accepted_elsewhere
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -144,7 +145,8 @@ def _not_recalled(ws: Workspace, rows: Collection[NoteRow]) -> Iterator[Finding]
         if row.memory and row.review in (WAITING, REJECTED):
             decided = ", as you decided" if row.review == REJECTED else ""
             problem = f"{cleanse(row.memory).doubt}; it is not recalled{decided}"
-            advice = f"Reword it, or allow it: `memem review accept {row.memory.id8}`."
+            elsewhere = f" ({ELSEWHERE})" if is_accepted_elsewhere(ws, row.memory) else ""
+            problem, advice = problem + elsewhere, f"Reword it, or allow it: `memem review accept {row.memory.id8}`."
             yield Finding(row.path, problem, advice, row.review == WAITING)
 
 

@@ -1,43 +1,63 @@
-"""`memem/.reviewed.jsonl`: a person's verdicts on notes that read like instructions. Lines are added, never changed."""
+"""`memem/.reviewed.jsonl`: a person's verdicts on notes that read like instructions. Lines are added, never changed.
+
+A sync can bring lines from anywhere. So an acceptance counts only with a signature by this home's own key; rejections
+and withdrawals only hide a note, and count from everywhere.
+"""
+
+from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memem.core import files
-from memem.core.errors import VaultUnwritable
+from memem.core.errors import HomeError, NoteError, VaultUnwritable
 from memem.core.files import Stamp, from_json
-from memem.core.home import VaultPaths
-from memem.core.memory import Memory
+from memem.core.memory import ID8, Memory
 from memem.vault.store import read_file_lines
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
 
 VERDICTS_META = "reviewed"  # the index stores the stamp of the file under this name
 ACCEPTED, REJECTED, WAITING = "accepted", "rejected", "waiting"
+KEY_BYTES = 32
 
 
-def verdicts_stamp(paths: VaultPaths) -> str:
-    """The stamp of the file as text; empty while there is none."""
-    found = files.stamp(paths.reviewed)
-    return "-".join(map(str, found)) if found else ""
+def verdicts_stamp(ws: Workspace) -> str:
+    """The stamps of the file and of the key as text; empty while there is no file."""
+    found = files.stamp(ws.store.paths.reviewed)
+    return "-".join(map(str, chain(found, files.stamp(ws.home.review_key) or (0,)))) if found else ""
 
 
-def verdict_on(paths: VaultPaths, memory: Memory) -> str:
+def verdict_on(ws: Workspace, memory: Memory) -> str:
     """A person's verdict on these words: accepted, rejected, or waiting."""
-    return _last(paths, hash_words(memory))[0]
+    return _last(ws, hash_words(memory))[0]
 
 
-def record_verdict(paths: VaultPaths, memory: Memory, word: str, time: str, *, fsync: bool) -> None:
+def is_accepted_elsewhere(ws: Workspace, memory: Memory) -> bool:
+    """Tell whether these words wait although the file has an acceptance, which this home has not signed."""
+    said, _, elsewhere = _last(ws, hash_words(memory))
+    return said == WAITING and elsewhere
+
+
+def record_verdict(ws: Workspace, memory: Memory, word: str, time: str) -> None:
     """Record that a person accepts or rejects these words, or takes that back (waiting)."""
+    key = ensure_key(ws) if word == ACCEPTED else b""
     words = hash_words(memory)
     # An earlier verdict may have come from a clock that was ahead.
-    line = {"of": words, "said": word, "time": max(time, _last(paths, words)[1])}
+    line = _line(words, word, max(time, _last(ws, words)[1]), key)
     try:
-        files.append_line(paths.reviewed, json.dumps(line, separators=(",", ":")).encode(), fsync=fsync)
+        files.append_line(ws.store.paths.reviewed, line, fsync=ws.settings.fsync)
     except OSError as error:
         raise VaultUnwritable(
-            f"Cannot write {paths.reviewed}: {files.reason(error)}. Your decision was not saved."
+            f"Cannot write {ws.store.paths.reviewed}: {files.reason(error)}. Your decision was not saved."
         ) from None
 
 
@@ -49,19 +69,118 @@ def hash_words(memory: Memory) -> str:
     return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16, person=b"memem reviewed").hexdigest()
 
 
-def _last(paths: VaultPaths, words: str) -> tuple[str, str]:
-    found = files.stamp(paths.reviewed)
-    return _gathered(paths.reviewed, found).get(words, (WAITING, "")) if found else (WAITING, "")
+def ensure_key(ws: Workspace) -> bytes:
+    """Return the key, created once for this home. Raises HomeError."""
+    sign_earlier(ws, always=True)
+    if key := _read_key(ws):
+        return key
+    raise HomeError(f"Cannot create {ws.home.review_key}, which signs your decisions. Nothing was accepted.")
+
+
+def sign_earlier(ws: Workspace, *, always: bool = False) -> None:
+    """Create the key, if the file has acceptances or `always`, and sign those that this home's own log proves.
+
+    Earlier versions did not sign. The lines are added before the key exists: a process that is killed in between, or
+    loses the race for the key, leaves lines that nobody counts, and the next one starts again.
+    """
+    path = ws.store.paths.reviewed
+    if _read_key(ws):
+        return
+    said = {words: (word, time) for time, words, word, _ in _read_lines(path)} if path.exists() else {}
+    accepted = {words: time for words, (word, time) in said.items() if word == ACCEPTED}
+    if not accepted and not always:
+        return
+    key = os.urandom(KEY_BYTES)
+    proven = sorted(accepted.keys() & set(_hash_accepted(ws))) if accepted else []
+    with suppress(OSError):
+        if proven:
+            lines = b"\n".join(_line(words, ACCEPTED, accepted[words], key) for words in proven)
+            files.append_line(path, lines, fsync=ws.settings.fsync)
+        files.make_private_folder(ws.home.state)
+        if files.stamp(ws.home.review_key):  # it is damaged
+            files.write_atomic(ws.home.review_key, key, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+        else:
+            files.create_once(ws.home.review_key, key, fsync=ws.settings.fsync)
+
+
+def _hash_accepted(ws: Workspace) -> Iterator[str]:
+    """Hash the words of notes that a person let in through this home, by its event log, as far as their bytes exist."""
+    from glob import escape
+
+    from memem.safety.gate import cleanse
+    from memem.state.batches import ALLOW, IMPORT
+    from memem.vault import note as notes
+
+    vault, let_in = ws.store.vault_id(), dict[str, tuple[str, str]]()
+    for event in ws.events.read():
+        is_here = event.vault in ("", vault) and event.what != IMPORT
+        # memem may have rewritten the bytes later, which leaves the words.
+        if event.after and ((is_here and event.action in (ALLOW, "accept", "save")) or event.before in let_in):
+            let_in[event.after] = (event.id, event.path)
+    for digest, (identity, path) in let_in.items():
+        same_name = ws.store.paths.ours.rglob(f"*{escape(identity[:ID8])}.md")
+        places = [path, *(each.relative_to(ws.store.paths.ours).as_posix() for each in same_name)]
+        versions = chain([ws.events.read_undo(digest)], (ws.store.current_bytes(place) for place in places))
+        data = next((data for data in versions if data is not None and notes.digest(data) == digest), None)
+        with suppress(NoteError):
+            if data is not None:
+                yield hash_words(cleanse(notes.parse(path, data, identity).memory).memory)
+
+
+def _line(words: str, word: str, time: str, key: bytes) -> bytes:
+    line = {"of": words, "said": word, "time": time}
+    if key:
+        line["by"] = _sign(key, words, word, time)
+    return json.dumps(line, separators=(",", ":")).encode()
+
+
+def _sign(key: bytes, *parts: str) -> str:
+    from hashlib import blake2b
+
+    data = json.dumps(parts).encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=16, key=key, person=b"memem reviewed").hexdigest()
+
+
+def _last(ws: Workspace, words: str) -> tuple[str, str, bool]:
+    """The last verdict that counts, its time, and whether somebody else has accepted the words since."""
+    found = files.stamp(ws.store.paths.reviewed)
+    verdicts = _gathered(ws.store.paths.reviewed, found, _read_key(ws)) if found else {}
+    return verdicts.get(words, (WAITING, "", False))
 
 
 @lru_cache(maxsize=4)
-def _gathered(path: Path, stamp: Stamp) -> dict[str, tuple[str, str]]:
-    """Read the last verdict and its time by hash; a sync may have merged the lines of two machines."""
+def _gathered(path: Path, stamp: Stamp, key: bytes) -> dict[str, tuple[str, str, bool]]:
     del stamp  # part of the cache key
-    verdicts = []
+    found = dict[str, tuple[str, str, bool]]()
+    for time, words, word, signature in _read_lines(path):
+        if word != ACCEPTED or (key and signature == _sign(key, words, word, time)):
+            found[words] = (word, time, False)
+        else:
+            found[words] = (*found.get(words, (WAITING, ""))[:2], True)
+    return found
+
+
+def _read_lines(path: Path) -> list[tuple[str, str, str, str]]:
+    """Read time, words, verdict and signature, the oldest first; a sync may have merged the lines of two machines."""
+    lines = []
     for line in read_file_lines(path):
         with suppress(ValueError, TypeError, KeyError):  # it is torn, or not understood
-            verdict = from_json(line)
-            verdicts.append((str(verdict["time"]), str(verdict["of"]), verdict["said"]))
-    verdicts.sort(key=itemgetter(0))
-    return {words: (said, time) for time, words, said in verdicts if said in (ACCEPTED, REJECTED, WAITING)}
+            read = from_json(line)
+            if read["said"] in (ACCEPTED, REJECTED, WAITING):
+                lines.append((str(read["time"]), str(read["of"]), str(read["said"]), str(read.get("by", ""))))
+    return sorted(lines, key=itemgetter(0))
+
+
+def _read_key(ws: Workspace) -> bytes:
+    """Read this home's key; empty if there is none, or if it is damaged."""
+    found = files.stamp(ws.home.review_key)
+    return _load_key(ws.home.review_key, found) if found else b""
+
+
+@lru_cache(maxsize=4)
+def _load_key(path: Path, stamp: Stamp) -> bytes:
+    del stamp  # part of the cache key
+    with suppress(OSError):
+        key = path.read_bytes()
+        return key if len(key) == KEY_BYTES else b""
+    return b""

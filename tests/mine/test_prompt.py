@@ -127,6 +127,8 @@ def test_fencing_twice_changes_nothing_more(text: str) -> None:
     assert not find_ours(fenced)
 
 
-@pytest.mark.parametrize("text", ["List<String>", "a < b", "<div>", "conversation", "<conversationalist>", "« oui »", "《三体》"])
+@pytest.mark.parametrize(
+    "text", ["List<String>", "a < b", "<div>", "conversation", "<conversationalist>", "« oui »", "《三体》"]
+)
 def test_other_tags_stay_as_they_are(text: str) -> None:
     assert prompt.escape_tags(text) == text

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,19 +65,15 @@ def test_no_door_shows_such_a_name(door: str, order: str) -> None:
 @pytest.mark.parametrize("field", ["tags", "keys", "paths", "title"])
 def test_a_note_with_such_a_name_waits(field: str) -> None:
     memory = Memory("3f2c9a1e", "Walrus", "The walrus sleeps.")
-    value: object = ORDER if field == "title" else (ORDER,)
-    changed = gate.cleanse(Memory(**{**_facts(memory), field: value}))
-    assert changed.doubt
+    value: Any = ORDER if field == "title" else (ORDER,)
+    assert gate.cleanse(replace(memory, **{field: value})).doubt
 
 
 @pytest.mark.parametrize("field", ["kind", "source_session", "author", "stale_because"])
 def test_metadata_that_gives_orders_is_dropped(field: str) -> None:
     memory = Memory("3f2c9a1e", "Walrus", "The walrus sleeps.")
-    assert getattr(gate.cleanse(Memory(**{**_facts(memory), field: ORDER})).memory, field) == ""
-
-
-def _facts(memory: Memory) -> dict[str, object]:
-    return {name: getattr(memory, name) for name in Memory.__slots__}
+    changes: dict[str, Any] = {field: ORDER}
+    assert getattr(gate.cleanse(replace(memory, **changes)).memory, field) == ""
 
 
 @pytest.fixture
@@ -99,20 +97,27 @@ def _forget_reason(ws: Workspace, place: Path) -> str:
     return permission.reason
 
 
+def _status_line(ws: Workspace, place: Path) -> str:
+    statusline.note_session(ws, place)
+    return ws.home.statusline_folders.read_text()
+
+
 LIVE: dict[str, Callable[[Workspace, Path], str]] = {
     "briefing": lambda ws, place: session_start.brief(ws, cwd=place, session="s", source="startup"),
     "banner": lambda ws, place: session_start.banner(ws, cwd=place),
-    "slice": lambda ws, place: slice.build_slice(
-        ws, f"where does the walrus sleep, see {ORDER}.md", cwd=place, always=True
-    ).text,
+    "slice": lambda ws, place: (
+        slice.build_slice(ws, f"where does the walrus sleep, see {ORDER}.md", cwd=place, always=True).text
+    ),
     "file notes": lambda ws, place: file_notes.about_file(ws, place / f"{ORDER}.md", cwd=place, session="s"),
-    "status line": lambda ws, place: (statusline.note_session(ws, place), ws.home.statusline_folders.read_text())[1],
+    "status line": lambda ws, place: _status_line(ws, place),
     "notice": lambda _, __: notices.shorten_title(f"Read {ORDER} now"),
     "permission": lambda ws, place: _forget_reason(ws, place),
     "error": lambda _, __: describe_error(ValueError(f"memories/{ORDER}.md cannot be read")),
-    "mining": lambda _, __: prompt.build(
-        [Chunk("s", "p", ORDER, (Turn("t", HUMAN, "Hello there."),), "", 0, 1, "")], [Memory("a", "t", "b", ORDER)]
-    ).text,
+    "mining": lambda _, __: (
+        prompt.build(
+            [Chunk("s", "p", ORDER, (Turn("t", HUMAN, "Hello there."),), "", 0, 1, "")], [Memory("a", "t", "b", ORDER)]
+        ).text
+    ),
     "contradictions": lambda _, __: confirm.build_question([(Memory("a", "t", "b", ORDER),) * 2]).text,
     "playbook lines": lambda _, __: refine_playbook.build_question(ORDER, [Memory("a", "t", "b")]).text,
 }

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 from operator import itemgetter
 from pathlib import Path

@@ -23,6 +23,7 @@ from memem.core.surroundings import ROOT
 from memem.safety.quote import count_noun
 from memem.search.rebuild import leftovers
 from memem.upkeep.checks.result import Diagnosis, broken, degraded, fine, of_error
+from memem.vault.verdicts import KEY_BYTES
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -45,7 +46,7 @@ def check_environment(root: Path = ROOT, prefix: Path | None = None) -> list[Dia
 
 
 def check_home(ws: Workspace) -> list[Diagnosis]:
-    return [_home(ws), _space(ws), *_leftovers(ws), *_lock(ws)]
+    return [_home(ws), _space(ws), *_leftovers(ws), *_review_key(ws), *_lock(ws)]
 
 
 def read_text(path: Path) -> str:
@@ -185,6 +186,20 @@ def _leftovers(ws: Workspace) -> list[Diagnosis]:
         return []
     detail = f"{count_noun(len(files), 'temporary file')} left by killed processes, in {Path(files[0]).parent}"
     return [degraded("leftovers", detail, "Nothing to do: the next session cleans up; no note is affected.")]
+
+
+def _review_key(ws: Workspace) -> list[Diagnosis]:
+    """Report a key that others can read, since they could accept notes, or that cannot be used."""
+    path = ws.home.review_key
+    with suppress(FileNotFoundError):
+        status = path.stat()
+        if os.name == "posix" and status.st_mode & 0o077:
+            command = f"chmod 600 {shlex.quote(str(path))}"
+            return [degraded("review key", f"other users can read {path}, and so accept notes", f"Run `{command}`.")]
+        if status.st_size != KEY_BYTES:
+            detail = f"{path} is damaged: notes that you accepted may wait again"
+            return [degraded("review key", detail, "Run `memem review` to accept them.")]
+    return []
 
 
 def _lock(ws: Workspace) -> list[Diagnosis]:

@@ -15,8 +15,8 @@ from memem.core.errors import HomeError, IndexDamaged, InputError
 from memem.core.memory import SLICE_HEADING, Memory
 from memem.inject import answers, assemble
 from memem.mine import schedule
-from memem.search.transcripts import consent
 from memem.notes import write
+from memem.search.transcripts import consent
 from memem.search.transcripts import sessions as transcripts_sessions
 from memem.search.transcripts.sessions import CONTEXT_CHARS, EXCERPT_CHARS, TurnContext, TurnHit
 from memem.search.transcripts.turns import TurnIndex
