@@ -185,6 +185,7 @@ def render_turn(number: int, hit: TurnHit) -> str:
         if turn:
             said = quote.quote_block(turn.text, most)
             if turn.withheld:
-                said = f"   (withheld: it {turn.withheld}; the user can read it in that session, at {quote.one_line(turn.time[:19])})"
+                time = quote.one_line(turn.time[:19])
+                said = f"   (withheld: it {turn.withheld}; the user can read it in that session, at {time})"
             parts += [f"   {quote.one_line(turn.role)}{place}:", said]
     return "\n".join(parts)

@@ -146,6 +146,7 @@ _DEPENDS_ON_MACHINE = (
     (r"memem-demo-\w+", "memem-demo"),
     (r"(\"modified\": )\d+", r"\1TIME"),  # of the file, which no frozen clock sets
     (r"(\"key\": ?\")[0-9a-f]{16}\"", r'\1KEY"'),  # drawn from the numbers that name temporary files
+    (r"(\"by\": ?\")[0-9a-f]{32}\"", r'\1SIGNATURE"'),  # by the home's own key
 )
 """Patterns, each with what is written in its place."""
 

@@ -109,9 +109,9 @@ LIVE: dict[str, Callable[[Workspace, Path], str]] = {
         slice.build_slice(ws, f"where does the walrus sleep, see {ORDER}.md", cwd=place, always=True).text
     ),
     "file notes": lambda ws, place: file_notes.about_file(ws, place / f"{ORDER}.md", cwd=place, session="s"),
-    "status line": lambda ws, place: _status_line(ws, place),
+    "status line": _status_line,
     "notice": lambda _, __: notices.shorten_title(f"Read {ORDER} now"),
-    "permission": lambda ws, place: _forget_reason(ws, place),
+    "permission": _forget_reason,
     "error": lambda _, __: describe_error(ValueError(f"memories/{ORDER}.md cannot be read")),
     "mining": lambda _, __: (
         prompt.build(
