@@ -350,3 +350,13 @@ def test_removing_quietly_never_removes_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     files.remove_quietly(tmp_path / "folder")
     assert (tmp_path / "folder").is_dir()
+
+
+def test_a_file_is_created_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "key"
+    path.parent.mkdir()
+    files.create_once(path, b"first", fsync=True)
+    files.create_once(path, b"second", fsync=True)
+    assert path.read_bytes() == b"first"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(path.parent.iterdir()) == [path]

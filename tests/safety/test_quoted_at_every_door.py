@@ -89,7 +89,7 @@ ANGLES = "".join(
     character
     for character in map(chr, range(0x10000))
     if re.search(
-        r"^(?:(?:FULLWIDTH |SMALL |(?:VERY )?MUCH |(?:DOUBLE|TRIPLE) NESTED )?LESS-THAN(?: SIGN)?|(?:DOUBLE )?PRECEDES)$"
+        r"^(?:(?:FULLWIDTH |SMALL |(?:VERY )?MUCH |(?:DOUB|TRIP)LE NESTED )?LESS-THAN(?: SIGN)?|(?:DOUBLE )?PRECEDES)$"
         r"|^(?!COMBINING).*LEFT(?:-POINTING)? (?:DOUBLE |CURVED )*ANGLE|^MODIFIER LETTER (?:LOW )?LEFT ARROWHEAD$",
         unicodedata.name(character, ""),
     )

@@ -191,7 +191,7 @@ def _leftovers(ws: Workspace) -> list[Diagnosis]:
 def _review_key(ws: Workspace) -> list[Diagnosis]:
     """Report a key that others can read, since they could accept notes, or that cannot be used."""
     path = ws.home.review_key
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # there is none
         status = path.stat()
         if os.name == "posix" and status.st_mode & 0o077:
             command = f"chmod 600 {shlex.quote(str(path))}"
