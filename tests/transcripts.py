@@ -13,11 +13,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from memem.core.conversation import HUMAN, Chunk
 from memem.search import find, refresh
+from memem.transcript.session import cursor_at
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
@@ -95,6 +98,18 @@ class Transcript:
     def raw(self, data: bytes) -> None:
         with self.path.open("ab") as file:
             file.write(data)
+
+
+def write_chunk(ws: Workspace, chunk: Chunk) -> Chunk:
+    """Write the turns of a chunk to a transcript, and return the chunk as if it had been read from there."""
+    transcript = Transcript(ws.home.root.parent / "read" / f"{chunk.session}-{chunk.turns[0].uuid}.jsonl")
+    for turn in chunk.turns:
+        say = transcript.human if turn.role == HUMAN else transcript.claude
+        say(turn.text, uuid=turn.uuid, timestamp=turn.time)
+    with transcript.path.open("rb") as file:
+        cursor = cursor_at(file, transcript.path.stat().st_size)
+    read = replace(chunk, inode=cursor.inode, offset=cursor.offset, digest=cursor.digest)
+    return replace(read, path=str(transcript.path))
 
 
 def open_miner(

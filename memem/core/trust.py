@@ -8,6 +8,11 @@ MOST_IMPORTANT = 5
 OF_PERSONS = ("preference", "convention")  # kinds that Claude's words alone do not change
 
 
+def is_rule(memory: Memory) -> bool:
+    """Whether a memory is a preference or a convention, or is told to every session like one."""
+    return memory.kind in OF_PERSONS or memory.layer < ORDINARY
+
+
 @dataclass(frozen=True, slots=True)
 class Trust:
     """The rights of one origin."""
@@ -21,10 +26,12 @@ class Trust:
     rules: bool = False  # may state preferences and conventions
     pins: bool = False  # may be shown in every session
     rewrites: bool = False  # may change notes that memem wrote
+    general: bool = False  # may state something about every project
+    unruly: str = "fact"  # the kind of a rule that it may not state
 
     def limited(self, memory: Memory) -> Memory:
         """Reduce a memory's claims to those that its origin allows."""
-        kind = memory.kind if self.rules or memory.kind not in OF_PERSONS else "fact"
+        kind = memory.kind if self.rules or memory.kind not in OF_PERSONS else self.unruly
         # An invalid number is refused elsewhere.
         importance = self.importance if self.importance < memory.importance <= MOST_IMPORTANT else memory.importance
         layer = memory.layer
@@ -44,14 +51,16 @@ class Trust:
 
 
 # A person, by the command line, from Python, or in a note.
-PERSON = Trust("human", "user", 1.0, 5, own=True, proven=True, rules=True, pins=True, rewrites=True)
+PERSON = Trust("human", "user", 1.0, 5, own=True, proven=True, rules=True, pins=True, rewrites=True, general=True)
 # A model, from a person's words.
-SPEECH = Trust("model", "mined", 0.9, 5, proven=True, rules=True, rewrites=True)
+SPEECH = Trust("model", "mined", 0.9, 5, proven=True, rules=True, rewrites=True, general=True)
+# A model, from a proposal of Claude's that a person chose or approved.
+APPROVED = Trust("model", "mined", 0.8, 4, rewrites=True, unruly="decision")
 # A model that was asked to save something, or says so.
-SAVED = Trust("model", "user", 1.0, 3, rules=True, rewrites=True)
+SAVED = Trust("model", "user", 1.0, 3, rules=True, rewrites=True, general=True)
 # A model, from Claude's words.
 PROSE = Trust("model", "mined", 0.6, 3, rewrites=True)
 # A model, from the output of a tool, though Claude or a person repeated it.
 OUTPUT = Trust("model", "mined", 0.3, 2)
 # Files that a person chose, but did not necessarily write.
-IMPORTED = Trust("model", "import", 1.0, 5, rules=True)
+IMPORTED = Trust("model", "import", 1.0, 5, rules=True, general=True)

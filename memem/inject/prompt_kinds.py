@@ -37,6 +37,29 @@ def is_trivial(prompt: str) -> bool:
     )
 
 
+MOST_APPROVING_WORDS = 14
+# Words in which a proposal is approved or chosen, besides those of a trivial prompt.
+_APPROVING = frozenset(
+    """a about above absolutely accept accepted also alright an any approach approve approved are as at be below best
+    better can change changes choice choose chosen could definitely doing edits everything execute fifth fix fixes
+    fourth from gladly goes have id idea ill im implement is ive just let like make my number of off ones or our out
+    pick plan prefer proposal proposals propose proposed recommend recommendation recommendations recommended said
+    select shall should solution start step steps such suggest suggested suggestion suggestions take than them these
+    they thing things think those thought too totally up us use version want way we what whatever whole will would
+    write wrote you your yours youve
+    bitte danke das einverstanden genau gerne gut ja jo klar los mach passt weiter adelante bien claro gracias hazlo
+    perfecto si sí vale daccord fais le merci oui parfait vas isso obrigado pode sim bene certo fallo grazie va da tak
+    """.split()
+)
+
+
+def is_approval(text: str) -> bool:
+    """Whether a message only approves or chooses something, and states nothing of its own."""
+    words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", text.lower())).split()
+    is_short = len(words) <= MOST_APPROVING_WORDS
+    return is_short and all(word in _APPROVING or is_trivial(word) for word in words)
+
+
 MOST_WORDS = 14
 MOST_CONTENT = 5  # a prompt with more words of its own names its subject
 MOST_SIGNS = 24  # the same in scripts without spaces

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,11 @@ from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, UPDATE,
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound, SettingsError
 from memem.core.memory import GENERAL, Memory, classify_layer
-from memem.core.trust import OUTPUT, PROSE, SPEECH, Trust
+from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
-from memem.mine import prompt
+from memem.inject.prompt_kinds import is_approval
+from memem.mine import origins, prompt
+from memem.mine.origins import Origins
 from memem.notes import forget, reconcile
 from memem.notes.reconcile import Candidate, since
 from memem.safety.gate import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line
@@ -45,16 +48,44 @@ def apply_all(
 ) -> list[Applied]:
     """Apply the operations on a chunk in order, except those whose notes were `undone` meanwhile."""
     done: list[Applied] = []
+    words = ChunkWords(ws, chunk)
     for number, operation in enumerate(operations):
         if operation_id(chunk, number) in undone:
             done.append(_refuse(operation, "its note was removed by an undo"))
             continue
         rewrites = sum(applied.outcome in REWRITES for applied in done)
-        done.append(apply_one(ws, chunk, number, operation, may_rewrite=rewrites < MAX_REWRITES))
+        done.append(apply_one(ws, chunk, number, operation, words, may_rewrite=rewrites < MAX_REWRITES))
     return done
 
 
-def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation, *, may_rewrite: bool = True) -> Applied:
+class ChunkWords:
+    """The origins of the words in a chunk, read when an operation first needs them."""
+
+    def __init__(self, ws: Workspace, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self._ws = ws
+
+    @cached_property
+    def origins(self) -> Origins | None:
+        """The words of tools up to the chunk, and of memories that come from tools; None if they cannot be read."""
+        known = origins.of_chunk(self.chunk)
+        for id8 in self.chunk.known if known else ():
+            with suppress(NotFound, Ambiguous, NoteError):
+                memory = find.get(self._ws, id8).memory
+                if known and memory.source_type == OUTPUT.source_type and memory.confidence <= OUTPUT.confidence:
+                    known.add_output((memory.title, memory.body))
+        return known
+
+
+def apply_one(
+    ws: Workspace,
+    chunk: Chunk,
+    number: int,
+    operation: Operation,
+    words: ChunkWords | None = None,
+    *,
+    may_rewrite: bool = True,
+) -> Applied:
     """Apply or refuse one operation. Errors of the vault and of memem's own files are raised."""
     if operation.op == NOOP:
         return Applied("nothing")
@@ -64,7 +95,9 @@ def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation, *,
     if turn.role == ASSISTANT and _is_echo(ws, chunk, operation):
         return _refuse(operation, "it repeats a memory that was shown in this session")
     try:
-        candidate = replace(_make_candidate(ws, chunk, number, operation, turn), may_rewrite=may_rewrite)
+        candidate = replace(
+            _make_candidate(ws, words or ChunkWords(ws, chunk), number, operation, turn), may_rewrite=may_rewrite
+        )
         written = reconcile.settle(ws, candidate, why=f"mined from session {chunk.session}")
     except (InputError, NoteError) as problem:
         return _refuse(operation, str(problem))
@@ -76,7 +109,8 @@ def operation_id(chunk: Chunk, number: int) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{chunk.name}:{number}"))
 
 
-def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Candidate:
+def _make_candidate(ws: Workspace, words: ChunkWords, number: int, operation: Operation, turn: Turn) -> Candidate:
+    chunk, trust = words.chunk, _trust(words, turn, operation)
     id8 = (operation.target or "").strip()
     was_shown = id8 in chunk.known  # only a memory that the model was shown may change
     target = None
@@ -89,8 +123,8 @@ def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operati
     with suppress(OSError, ValueError, RuntimeError, SettingsError):  # an impossible name, a loop of links
         root = ws.project_of(Path(turn.cwd)).root if turn.cwd else None
     return Candidate(
-        _make_memory(ws, chunk, number, operation, turn),
-        _trust(turn, operation.quote),
+        _make_memory(ws, chunk, number, operation, turn, trust),
+        trust,
         said=turn.time,
         wish=operation.op if target else ADD,
         target=target,
@@ -98,21 +132,25 @@ def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operati
     )
 
 
-def _trust(turn: Turn, quote: str) -> Trust:
-    """Trust the source of the quoted words: text from a tool's output, or pasted, is not a person's rule."""
-    if not prompt.is_own_wording(turn, quote, even_if_pasted=True):
+def _trust(words: ChunkWords, turn: Turn, operation: Operation) -> Trust:
+    """Trust the source of the quoted words, unless the statement itself is a tool's or cannot be checked."""
+    if not prompt.is_own_wording(turn, operation.quote, even_if_pasted=True):
         return OUTPUT
-    return SPEECH if turn.role != ASSISTANT and prompt.is_own_wording(turn, quote) else PROSE
+    if turn.role == ASSISTANT or not prompt.is_own_wording(turn, operation.quote) or words.origins is None:
+        return PROSE
+    if words.origins.is_output((operation.title, operation.content, *operation.keys), words.chunk.turns):
+        return OUTPUT
+    return APPROVED if is_approval(operation.quote) else SPEECH
 
 
-def _make_memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Memory:
+def _make_memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn, trust: Trust) -> Memory:
     """Build the memory; too long a title, or too many keys, are cut rather than refused."""
     now = iso(ws.clock())
     return Memory(
         id=operation_id(chunk, number),
         title=clean_line(operation.title)[:MAX_TITLE].rstrip(),  # cleaned first: half a secret is not recognised
         body=operation.content,
-        project=GENERAL if operation.scope == GENERAL_SCOPE else chunk.project,
+        project=GENERAL if operation.scope == GENERAL_SCOPE and trust.general else chunk.project,
         kind=operation.kind,
         layer=classify_layer(operation.kind, operation.importance, ()),
         importance=operation.importance,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO
 
-from memem.core.conversation import HUMAN, Turn
+from memem.core.conversation import Turn
+from memem.mine import origins
 from memem.mine.prompt import escape_tags
 from memem.safety.gate import clean_text
 from memem.search.transcripts.consent import allowed_from
 from memem.search.transcripts.sessions import Projects, is_before, read_conversation, shorten_turn
-from memem.transcript.session import Outputs, pasted
 from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ class ChunkReader:
 
     def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
         """Yield chunks in order; the last one, which may have no turns, is where reading ended."""
-        chunk, works, outputs = PendingChunk(start), list[Work](), Outputs()
+        chunk, works, words = PendingChunk(start), list[Work](), origins.read_back(file, start, session)
         allowed = allowed_from(self._ws, file, session) if self._since else 0
         for step in read_conversation(file, start, session):
             line = step.line
             self.objects += 1
             chunk.injected.update(line.injected)
-            outputs.add(line.output)
+            words.follow(line)
             if line.work:
                 parts = (line.work.files, line.work.commands, line.work.errors)
                 works = [*works, Work(*(tuple(map(_redact_item, items)) for items in parts))][-MAX_WORKS:]
@@ -75,8 +75,7 @@ class ChunkReader:
                 if not chunk.turns:
                     chunk.end = step.end
                 continue
-            foreign = pasted(turn.text) if turn.role == HUMAN else ()
-            turn = replace(turn, repeats=outputs.repeated(turn.role, turn.text), pasted=foreign)
+            turn = words.mark(turn)
             name = self._projects.name(line.turn.cwd) or ""
             if chunk.turns and (name != chunk.project or chunk.characters + len(turn.text) > CHUNK_CHARACTERS):
                 yield chunk

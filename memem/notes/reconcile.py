@@ -16,7 +16,7 @@ from memem.core.conversation import ADD, SUPERSEDE, UPDATE
 from memem.core.dates import is_in_force, iso, moment
 from memem.core.errors import Forgotten, NoteChanged, RewriteRefused
 from memem.core.memory import GENERAL, Entry, Hit, Memory
-from memem.core.trust import IMPORTED, OF_PERSONS, Trust
+from memem.core.trust import IMPORTED, Trust, is_rule
 from memem.notes import conflicts, decide, forget, review, staleness, write
 from memem.notes.decide import KNOWN, Neighbour
 from memem.notes.write import Written
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 NEIGHBOURS = 12
 EVIDENCE_CHARACTERS = 2_000
 MOST_TRIES = 3
+NOT_GENERAL = "is about every project, and neither said nor saved by a person"
 _MERGED = ("keys", "paths", "anchors", "related", "contradicts")
 
 
@@ -100,6 +101,8 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
     at = entries[decision.place] if decision.place is not None else None
     if at and decision.what == KNOWN:
         return Written("exists", at.memory, at.path)
+    if memory.project == GENERAL and not candidate.trust.general:
+        return review.propose(ws, memory, NOT_GENERAL)
     if at and decision.what == UPDATE:
         revised = _revised(ws, at.memory.id, _changes(at.memory, replace(candidate, memory=memory)), why)
         if revised:
@@ -155,8 +158,9 @@ def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
         return False  # an imported note may be a person's
     if old.status != "active" or old.superseded_by:  # it only gets a link to its successor
         return candidate.wish == SUPERSEDE and write.is_a_machines(ws, old.id)
-    reaches = new.project == GENERAL or old.project != GENERAL  # a project's memory does not end a general one
-    may_overrule = candidate.trust.own or candidate.trust.proven or old.kind not in OF_PERSONS
+    # A project's memory does not end a general one.
+    reaches = old.project != GENERAL or (new.project == GENERAL and candidate.trust.general)
+    may_overrule = candidate.trust.own or candidate.trust.proven or not is_rule(old)
     return reaches and may_overrule and write.is_a_machines(ws, old.id)
 
 

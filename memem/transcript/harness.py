@@ -15,6 +15,7 @@ _UNTYPED = re.compile(
           | Caveat:\ The\ messages\ below\ were\ generated\ by\ the\ user\ while\ running\ local\ commands )""",
     re.VERBOSE,
 )
+_COMMAND = re.compile(r"\s*<(?:command-(?:name|message|args)|bash-input)>")
 _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
 # A line of a slice behind its heading, and one that names a memory: behind its date, as a person may have written it.
 _SLICE_LINE = re.compile(r"## \S.*|- [A-Z]\w*: .*|- Pinned · .*|\d+\. .* · \*\*.*|  +>.*|\s*")
@@ -34,6 +35,16 @@ def is_untyped(text: str) -> bool:
     return _UNTYPED.match(_without_tags(text)) is not None
 
 
+def is_command(text: str) -> bool:
+    """Whether a message is a command as a person typed it, without output."""
+    return _COMMAND.match(text) is not None and "-stdout>" not in text and "-stderr>" not in text
+
+
+def hidden_parts(text: str) -> Iterator[str]:
+    """Yield the elements that Claude Code, an editor or a hook has put into a message."""
+    return (text[opening.end() : closing.start()] for opening, closing in _elements(text))
+
+
 def shell_command(text: str) -> str | None:
     """Return the command that a person ran with `!`, if the message is one."""
     match = _SHELL.fullmatch(text)
@@ -48,11 +59,20 @@ def slice_ids(text: str) -> Iterator[str]:
 
 def _without_tags(text: str) -> str:
     """Remove elements; one that is never closed stays."""
+    kept, place = [], 0
+    for opening, closing in _elements(text):
+        kept.append(text[place : opening.start()])
+        place = closing.end()
+    return "".join(kept) + text[place:]
+
+
+def _elements(text: str) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Yield the tags of each element that is closed and not inside another one."""
     openings = list(_OPENING.finditer(text))
     closings: dict[str, list[re.Match[str]]] = {}  # found in one pass: thousands of tags may never be closed
     for closing in reversed(list(_CLOSING.finditer(text)) if openings else []):
         closings.setdefault(closing[1], []).append(closing)
-    kept, place = [], 0
+    place = 0
     for opening in openings:
         if opening.start() < place:
             continue  # inside an element
@@ -60,9 +80,8 @@ def _without_tags(text: str) -> str:
         while ahead and ahead[-1].start() < opening.end():
             ahead.pop()
         if ahead:
-            kept.append(text[place : opening.start()])
+            yield opening, ahead[-1]
             place = ahead[-1].end()
-    return "".join(kept) + text[place:]
 
 
 def _marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:

@@ -1,9 +1,8 @@
-"""Read a session's file: new turns, its end, repeated and pasted words, the digest of work."""
+"""Read a session's file: new turns, its end, the digest of work."""
 
 import hashlib
 import io
 import os
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -146,67 +145,6 @@ def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
             break
     whole = (file for file in files if len(file) < LONGEST_ITEM)  # a longer name was cut
     return Recent(tuple(reversed(collected)), tuple(whole)[:MAX_FILES])
-
-
-MAX_OUTPUT_CHARS = 1_000_000  # of tools' latest output that turns are compared with
-MAX_CHARS_OF_ONE = 100_000  # Claude is shown no more
-RUN_WORDS = {"human": 10, "assistant": 6}  # in a row that are not equal by chance; a person may retype a file's words
-MAX_TYPED_CHARS = 6_000  # in a longer message only the first and last paragraph were typed
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_QUOTED = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
-_PARAGRAPH = re.compile(r"\n\s*\n")
-
-
-class Outputs:
-    """Tools' output, to recognise turns that repeat it."""
-
-    def __init__(self) -> None:
-        self._outputs: deque[_Output] = deque()
-        self._size = 0
-
-    def add(self, texts: Iterable[str]) -> None:
-        for text in texts:
-            self._outputs.append(_Output(text[:MAX_CHARS_OF_ONE]))
-            self._size += len(self._outputs[-1].text)
-        while self._size > MAX_OUTPUT_CHARS:
-            self._size -= len(self._outputs.popleft().text)
-
-    def repeated(self, role: str, text: str) -> tuple[str, ...]:
-        """Return the parts of a turn that a tool has output before, word for word."""
-        if not self._size:
-            return ()
-        size, spans = RUN_WORDS[role], list[tuple[int, int]]()
-        outputs = [output.runs(size) for output in self._outputs]
-        words = list(_WORD.finditer(text))
-        for at, run in enumerate(_hashes([word.group().casefold() for word in words], size)):
-            if any(run in runs for runs in outputs):
-                begin = spans.pop()[0] if spans and spans[-1][1] >= words[at].start() else words[at].start()
-                spans.append((begin, words[at + size - 1].end()))
-        return tuple(dict.fromkeys(text[start:end] for start, end in spans))
-
-
-class _Output:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._runs: dict[int, frozenset[int]] = {}
-
-    def runs(self, size: int) -> frozenset[int]:
-        if size not in self._runs:
-            self._runs[size] = frozenset(_hashes(_WORD.findall(self.text.casefold()), size))
-        return self._runs[size]
-
-
-def pasted(text: str) -> tuple[str, ...]:
-    """Return the parts of a person's message that are not their own words."""
-    parts = [match.group() for pattern in (_FENCE, _QUOTED) for match in pattern.finditer(text)]
-    if len(text) > MAX_TYPED_CHARS:
-        parts += _PARAGRAPH.split(text)[1:-1]
-    return tuple(part.strip() for part in parts if part.strip())
-
-
-def _hashes(words: list[str], size: int) -> Iterable[int]:
-    return map(hash, zip(*(words[start:] for start in range(size)), strict=False))
 
 
 def digest(works: Sequence[Work], max_chars: int = 1_200) -> str:

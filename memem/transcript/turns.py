@@ -8,7 +8,7 @@ from typing import Any
 
 from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.core.home import OWN_FOLDER
-from memem.transcript.harness import is_untyped, shell_command, slice_ids, typed_text
+from memem.transcript.harness import hidden_parts, is_command, is_untyped, shell_command, slice_ids, typed_text
 
 Object = dict[str, Any]
 
@@ -17,6 +17,9 @@ LONGEST_ITEM = 200
 _ERROR_LINES = 3
 _SDK = "sdk-"  # sdk-cli is `claude -p`, sdk-py and sdk-ts are the Agent SDK
 _REFUSAL = "The user doesn't want to"  # an error to the protocol only
+_SPOKEN = ("text", "thinking", "redacted_thinking", "tool_use", "server_tool_use")  # by Claude
+# Names of values without words, or with those of a whole file that neither Claude nor a person is shown.
+_UNSEEN = frozenset(("type", "tool_use_id", "originalFile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,8 @@ class TranscriptLine:
     injected: tuple[str, ...] = ()  # ids of memories that memem showed here
     own: bool = False  # in a call of memem's own
     time: str = ""
-    output: tuple[str, ...] = ()  # of tools
+    output: tuple[str, ...] = ()  # all words that are neither the person's nor Claude's own: of tools, files, hooks
+    inputs: tuple[str, ...] = ()  # that Claude gave to tools
     is_sdk: bool = False  # asked by `claude -p` or the Agent SDK; older lines do not say so
 
 
@@ -44,21 +48,28 @@ def read(value: Object, session: str) -> TranscriptLine:
     """Return the meaning of an object; `session` is used if it names none."""
     kind, blocks = value.get("type"), _blocks(value)
     line = TranscriptLine()
-    if value.get("isSidechain"):
-        pass  # a conversation of Claude with itself
+    if value.get("isSidechain"):  # a conversation of Claude with a sub-agent
+        line = TranscriptLine(output=_words_in(value.get("message"), value.get("toolUseResult")))
     elif kind == "user":
-        output = tuple(text for block in blocks if _is(block, "tool_result") for text in _texts(_content(block)))
-        line = TranscriptLine(
-            _human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)), output=output
-        )
+        turn = _human(value, blocks, session)
+        output = _output_of_user(value, blocks, is_person=turn is not None)
+        line = TranscriptLine(turn, _work_of_user(blocks), _ids(_texts(blocks)), output=output)
     elif kind == "assistant":
-        line = TranscriptLine(_assistant(value, blocks, session), _work_of_assistant(blocks))
+        turn = _assistant(value, blocks, session)
+        # A message without a turn is an error or a notice of Claude Code, if it has texts at all.
+        foreign = (block for block in blocks if block.get("type") not in _SPOKEN or (not turn and _is(block, "text")))
+        inputs = _words_in(*(block.get("input") for block in blocks))
+        line = TranscriptLine(turn, _work_of_assistant(blocks), output=_words_in(*foreign), inputs=inputs)
     elif kind == "attachment":
         attachment = _part(value, "attachment")
-        if _is(attachment, "hook_additional_context"):
-            content = attachment.get("content")
-            texts = content if isinstance(content, list) else [content]
-            line = TranscriptLine(injected=_ids(text for text in texts if isinstance(text, str)))
+        texts = _words_in(attachment)
+        is_prompt = _is(attachment, "queued_command") and not is_untyped(_word(attachment, "prompt"))
+        shown = texts if _is(attachment, "hook_additional_context") else ()
+        line = TranscriptLine(injected=_ids(shown), output=() if is_prompt else texts)
+    elif kind == "system" and not is_command(_word(value, "content")):
+        line = TranscriptLine(output=_words_in(value.get("content")))
+    elif kind == "progress":
+        line = TranscriptLine(output=_words_in(_part(value, "data").get("message")))  # of a sub-agent
     first = next(_texts(blocks), "") if kind == "user" else ""
     folder = re.split(r"[\\/]", _word(value, "cwd").rstrip("\\/"))[-1]
     return replace(
@@ -67,6 +78,18 @@ def read(value: Object, session: str) -> TranscriptLine:
         time=_word(value, "timestamp"),
         is_sdk=_word(value, "entrypoint").startswith(_SDK),
     )
+
+
+def _output_of_user(value: Object, blocks: list[Object], *, is_person: bool) -> tuple[str, ...]:
+    """Return everything in a user's message that no person typed."""
+    texts = list(_texts(blocks))
+    is_result = any(_is(block, "tool_result") for block in blocks)
+    if is_person or (is_result and not value.get("isMeta")):  # text next to a result is the person's
+        untyped = [part for text in texts for part in hidden_parts(text)]
+    else:
+        untyped = [text for text in texts if not is_command(text)]
+    results = (block for block in blocks if not _is(block, "text"))
+    return _words_in(*results, value.get("toolUseResult"), untyped)
 
 
 def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:
@@ -156,6 +179,22 @@ def _content(part: Object) -> list[Object]:
 
 def _texts(blocks: Iterable[Object]) -> Iterator[str]:
     return (block["text"] for block in blocks if _is(block, "text") and isinstance(block.get("text"), str))
+
+
+def _words_in(*values: Any) -> tuple[str, ...]:
+    """Return the texts in JSON values, each once, the lines of a list as one."""
+    texts: dict[str, None] = {}
+    left = list(reversed(values))
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            texts[value] = None
+        elif isinstance(value, dict):
+            left += [part for name, part in value.items() if name not in _UNSEEN]
+        elif isinstance(value, list):
+            lines = [part for part in value if isinstance(part, str)]
+            left += [*(part for part in value if not isinstance(part, str)), "\n".join(lines)]
+    return tuple(filter(None, texts))
 
 
 def _is(block: Object, kind: str) -> bool:

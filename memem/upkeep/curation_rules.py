@@ -13,6 +13,7 @@ from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.compare.tokens import SMALL, Sentence, sentences, unwrapped
 from memem.core.dates import moment
 from memem.core.memory import ORDINARY, Entry, Memory, fingerprint
+from memem.core.trust import is_rule
 from memem.notes import decide
 from memem.safety.gate import MAX_ITEMS
 
@@ -73,6 +74,8 @@ def merge(one: Entry, other: Entry, relation: str, theirs: frozenset[str]) -> Me
         return None  # a memory that every session sees would disappear
     new_sentences = sentences_of(ended.body) if relation == NEAR else ()
     added = tuple(sentence for sentence in new_sentences if not says(kept.body, sentence))
+    if added and is_rule(kept.memory) and not is_rule(ended.memory):
+        return None  # what may not be a rule would become one
     if ended.id in theirs:
         yours = f"{ended.memory.id8} is your own note"
     elif kept.id in theirs and (added or gained(kept.memory, ended.memory)):

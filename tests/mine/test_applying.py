@@ -18,6 +18,7 @@ from memem.vault import note
 from memem.vault.store import Store
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
+from tests.transcripts import write_chunk
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 SAID = "No, use pnpm here: the lockfile of npm breaks the build."
@@ -38,7 +39,7 @@ def chunk_of(*turns: Turn, known: tuple[str, ...] = (), session: str = "s1") -> 
 
 
 def apply(ws: Workspace, operation: Operation, chunk: Chunk | None = None, number: int = 0) -> Applied:
-    return mine_apply.apply_one(ws, chunk or chunk_of(), number, operation)
+    return mine_apply.apply_one(ws, write_chunk(ws, chunk or chunk_of()), number, operation)
 
 
 def memories(ws: Workspace) -> list[Memory]:
@@ -124,7 +125,7 @@ def test_it_is_recorded_why_there_is_such_a_note(ws: Workspace) -> None:
 def test_operations_are_applied_in_order_and_each_for_itself(ws: Workspace) -> None:
     untrue, noop = replace(ADD, quote="use yarn instead"), replace(ADD, op="NOOP")
     second = replace(ADD, content="npm is not used in the shop.")
-    done = mine_apply.apply_all(ws, chunk_of(), [ADD, untrue, noop, second, ADD])
+    done = mine_apply.apply_all(ws, write_chunk(ws, chunk_of()), [ADD, untrue, noop, second, ADD])
     assert [each.outcome for each in done] == ["added", "refused", "nothing", "added", "known"]
     assert {memory.body for memory in memories(ws)} == {NEW, "npm is not used in the shop."}
 
@@ -511,7 +512,7 @@ def test_equal_statement_does_not_supersede(ws: Workspace, mined: Make) -> None:
 def test_note_superseded_twice_points_to_the_first_successor(ws: Workspace, mined: Make) -> None:
     old = mined()
     other = change(old, "SUPERSEDE", content="The shop is built with pnpm 9.")
-    done = mine_apply.apply_all(ws, knowing(old), [change(old, "SUPERSEDE"), other])
+    done = mine_apply.apply_all(ws, write_chunk(ws, knowing(old)), [change(old, "SUPERSEDE"), other])
     assert [each.outcome for each in done] == ["superseded", "superseded"]
     assert find.get(ws, old.id).memory.superseded_by == link(ws, done[0].id)
     assert len(memories(ws)) == 3
@@ -536,7 +537,7 @@ def test_a_secret_is_not_cut_in_half_with_the_title(ws: Workspace) -> None:
 
 
 def test_operation_with_only_a_secret_is_refused_others_are_applied(ws: Workspace) -> None:
-    done = mine_apply.apply_all(ws, chunk_of(), [replace(ADD, content=TOKEN, title=TOKEN), ADD])
+    done = mine_apply.apply_all(ws, write_chunk(ws, chunk_of()), [replace(ADD, content=TOKEN, title=TOKEN), ADD])
     assert [each.outcome for each in done] == ["refused", "added"]
     assert "only a secret" in done[0].reason
     assert TOKEN not in done[0].title
@@ -650,10 +651,10 @@ def test_two_updates_of_one_note_end_the_same_when_applied_again(
 ) -> None:
     old = mined()
     both = [change(old), change(old, content="pnpm 9 builds the shop.", quote="the lockfile of npm breaks the build")]
-    mine_apply.apply_all(ws, knowing(old), both)
+    mine_apply.apply_all(ws, write_chunk(ws, knowing(old)), both)
     before = snapshot(ws)
     clock.forward(hours=1)
-    mine_apply.apply_all(ws, knowing(old), both)
+    mine_apply.apply_all(ws, write_chunk(ws, knowing(old)), both)
     assert snapshot(ws) == before
 
 
@@ -739,7 +740,7 @@ def test_a_note_that_was_taken_back_meanwhile_is_not_made_again(ws: Workspace) -
     other = replace(ADD, content="The lockfile of npm breaks the build of the shop.")
     first = apply(ws, ADD)
     undo.undo(ws)
-    done = mine_apply.apply_all(ws, chunk_of(), [ADD, other], history.taken_back(ws))
+    done = mine_apply.apply_all(ws, write_chunk(ws, chunk_of()), [ADD, other], history.taken_back(ws))
     assert [(each.outcome, each.reason) for each in done] == [
         ("refused", "its note was removed by an undo"),
         ("added", ""),

@@ -29,7 +29,7 @@ from memem.vault import note as notes
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import AT_LENGTH, Transcript, open_miner
+from tests.transcripts import AT_LENGTH, Transcript, open_miner, write_chunk
 from tests.write_paths import writers
 
 VALUE, NEXT = "walrus7731", "walrus7732"
@@ -110,7 +110,7 @@ def chunk_with(place: Place, text: str, known: tuple[str, ...] = ()) -> Chunk:
     """A person says it in the session in which they said it first."""
     place.count += 1
     turn = Turn(f"s0-{place.count:04}", "human", f"Well: {text}", "2026-03-01T07:00:00Z", "s0")
-    return Chunk("s0", "/srv/s0.jsonl", "shop", (turn,), "", 1, 1, "", known)
+    return write_chunk(place.ws, Chunk("s0", "", "shop", (turn,), "", 1, 1, "", known))
 
 
 def by_cli_save(place: Place, text: str) -> None:
@@ -317,7 +317,7 @@ def test_statement_repeated_in_a_later_session_is_proposed(place: Place, variant
     forget(place, "forgotten")
     text = VARIANTS[variant](STATEMENT)
     turn = Turn("later-1", "human", f"Well: {text}", "2026-03-02T07:00:00Z", "later")
-    chunk = Chunk("later", "/srv/later.jsonl", "shop", (turn,), "", 1, 1, "")
+    chunk = write_chunk(place.ws, Chunk("later", "", "shop", (turn,), "", 1, 1, ""))
     assert apply.apply_one(place.ws, chunk, 0, operation(text)).outcome == "proposed"
     assert place.live_texts() == []
     (proposal,) = review.proposals(place.ws)
@@ -328,7 +328,7 @@ def test_statement_repeated_in_a_later_session_is_proposed(place: Place, variant
 def test_purged_memory_is_not_proposed(place: Place) -> None:
     forget(place, "purged")
     turn = Turn("later-1", "human", f"Well: {STATEMENT}", "2026-03-02T07:00:00Z", "later")
-    chunk = Chunk("later", "/srv/later.jsonl", "shop", (turn,), "", 1, 1, "")
+    chunk = write_chunk(place.ws, Chunk("later", "", "shop", (turn,), "", 1, 1, ""))
     assert apply.apply_one(place.ws, chunk, 0, operation(STATEMENT)).outcome == "refused"
     assert review.proposals(place.ws) == []
 
@@ -423,6 +423,7 @@ _OTHERWISE = {
     "doors.api.home.accept": "a person accepts it",
     "doors.api.upkeep.undo": "see undo, above",
     "notes.reconcile._held_back": "a proposal, which is recalled by nobody",
+    "notes.reconcile._settled": "a proposal, which is recalled by nobody",
     "notes.review.propose": "a proposal, which is recalled by nobody",
     "notes.review.accept": "a person accepts it",
     "notes.undo._apply": "see undo, above",

@@ -17,6 +17,7 @@ from memem.notes.reconcile import Candidate
 from memem.search import find, refresh
 from memem.workspace import Workspace
 from tests.compare.pairs import END_TO_END, Labelled
+from tests.transcripts import write_chunk
 
 EARLY = "2026-02-01T09:00:00+01:00"
 BESIDE = (
@@ -63,7 +64,7 @@ def operation_for(text: str, op: str, target: Entry | None = None) -> tuple[Chun
 
 def mine(ws: Workspace, text: str, op: str = "ADD", target: Entry | None = None) -> apply.Applied:
     chunk, operation = operation_for(text, op, target)
-    (done,) = apply.apply_all(ws, chunk, [operation])
+    (done,) = apply.apply_all(ws, write_chunk(ws, chunk), [operation])
     return done
 
 
@@ -237,7 +238,7 @@ def test_rewrites_are_limited(vault: Workspace) -> None:
         )
         for each in targets
     ]
-    done = apply.apply_all(vault, chunk, wanted)
+    done = apply.apply_all(vault, write_chunk(vault, chunk), wanted)
     assert [each.outcome for each in done] == ["superseded"] * 3 + ["added"] * 2
     assert [find.get(vault, each.id).memory.status for each in targets] == ["deprecated"] * 3 + ["active"] * 2
     assert find.get(vault, done[-1].id).memory.contradicts == (targets[-1].link,)

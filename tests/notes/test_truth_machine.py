@@ -40,6 +40,7 @@ from memem.vault.note import Note
 from memem.workspace import Workspace, open_workspace
 from tests.builders import examples
 from tests.fakes import SteppingClock
+from tests.transcripts import write_chunk
 
 AWAY, FEW = timedelta(minutes=10), 5
 SUBJECTS = ("cart", "search")
@@ -238,7 +239,7 @@ class Home(RuleBasedStateMachine):
 
     def apply(self, chunk: Chunk, operation: Operation) -> Applied:
         with self.ws.events.batch("mine"):
-            (done,) = apply.apply_all(self.ws, chunk, [operation])
+            (done,) = apply.apply_all(self.ws, write_chunk(self.ws, chunk), [operation])
         hypothesis.note(f"  {done.outcome} {done.id[:8]}: {operation.content} {done.reason}")
         self.check_refusal(operation.content, done.outcome)
         return done

@@ -193,7 +193,6 @@ def test_synthetic_answers_are_not_prose(value: dict[str, Any]) -> None:
         "api-request-blob",
         "progress",
         "summary",
-        "system",
         "new",
         None,
         3,
@@ -265,7 +264,7 @@ def test_an_error_is_never_long_and_has_no_tags() -> None:
     ],
 )
 def test_tool_output_is_neither_error_nor_speech(block: dict[str, Any]) -> None:
-    said = tuple(each for each in (block["content"],) if each is not None)
+    said = tuple(filter(None, [block["content"]]))
     assert read(user([block, text("Hello.")]), "") == TranscriptLine(time=str(FRAME["timestamp"]), output=said)
 
 

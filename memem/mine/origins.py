@@ -1,0 +1,176 @@
+"""Whose words they are: tell those of a person and of Claude from tool output and pasted text."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO
+
+from memem.core import safe_open
+from memem.core.conversation import HUMAN, Chunk, Turn
+from memem.safety.folding import LOOK_ALIKE
+from memem.safety.invisible import neutralise
+from memem.transcript import session
+from memem.transcript.turns import TranscriptLine
+
+MAX_CHARS_OF_ONE = 100_000  # Claude is shown no more
+MAX_RUNS = 150_000  # of the latest output, about a million characters
+READ_BACK_BYTES = 4_000_000  # before the place where a reading begins
+RUN_WORDS = {"human": 10, "assistant": 6}  # in a row that are not equal by chance; a person may retype a file's words
+WHOLE_WORDS = RUN = 5  # of a whole sentence that is not equal by chance; every comparison is made of such runs
+MAX_TYPED_CHARS = 6_000  # in a longer message only the first and last paragraph were typed
+
+_CJK = r"\u3040-\u30ff\u3400-\u9fff"  # a word per character
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[\u0300-\u036f]+[^\W_{_CJK}]*)*")
+_IDEOGRAPH = re.compile(rf"[{_CJK}]")
+_SENTENCE_END = re.compile(r"""[\n。！？；："“”„«»「」]|[.!?;:][^\w\s]*\s""")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_ESCAPED_SPACE = re.compile(r"\\[nrt]")  # in JSON that a tool printed
+_SIGNS = re.compile("[\u00a0-\u00bf\u2010-\u2bff\ufffd]")  # punctuation, arrows, boxes: most of what is not ASCII
+_LETTERS = bytes(
+    code + 32 if chr(code) in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" else code if chr(code).isalnum() and code < 128 else 32
+    for code in range(256)
+)
+
+
+class _RecentRuns:
+    """The runs of words in the latest texts."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._end = 0
+
+    def __contains__(self, run: int) -> bool:
+        return self._places.get(run, -MAX_RUNS) > self._end - MAX_RUNS
+
+    def add(self, runs: set[int]) -> None:
+        self._end += len(runs)
+        self._places.update(dict.fromkeys(runs, self._end))
+        if len(self._places) > 1.5 * MAX_RUNS:
+            self._places = {run: place for run, place in self._places.items() if run in self}
+
+
+class Origins:
+    """The words of a session by their first speaker, to recognise turns and statements that repeat a tool."""
+
+    def __init__(self) -> None:
+        self._output = _RecentRuns()
+        self._own = _RecentRuns()  # a person's, and those that Claude gave a tool, which prints them again
+
+    def follow(self, line: TranscriptLine) -> None:
+        """Take up one line of the session."""
+        self.add_output(line.output)
+        for text in line.inputs:
+            self._add_own(text)
+        if line.turn and line.turn.role == HUMAN and not line.is_sdk:
+            self._add_own(_without(line.turn.text, pasted(line.turn.text)))
+
+    def add_output(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self._output.add({run for run in _runs(_words(text[:MAX_CHARS_OF_ONE])) if run not in self._own})
+
+    def _add_own(self, text: str) -> None:
+        self._own.add({run for run in _runs(_words(text[:MAX_CHARS_OF_ONE])) if run not in self._output})
+
+    def mark(self, turn: Turn) -> Turn:
+        """Return a turn with those of its parts that a tool has output before, or that were pasted."""
+        is_person = turn.role == HUMAN
+        repeats = self.repeated(turn.text, RUN_WORDS[turn.role], whole=is_person)
+        return replace(turn, repeats=repeats, pasted=pasted(turn.text) if is_person else ())
+
+    def repeated(self, text: str, least: int, *, whole: bool = True) -> tuple[str, ...]:
+        """Return the parts of a text that a tool has output: runs of words, and sentences as a `whole`."""
+        words = list(_WORD.finditer(_blank(text)))
+        hits = [run in self._output for run in _runs([_fold(word.group()) for word in words])]
+        spans = [(start, end) for start, end in _stretches(hits) if end - start >= least]
+        if whole and any(hits):
+            gaps = [_SENTENCE_END.search(text, one.end(), other.start()) for one, other in pairwise(words)]
+            starts = [0, *(place for place, gap in enumerate(gaps, 1) if gap), len(words)]
+            spans += [(s, e) for s, e in pairwise(starts) if e - s >= WHOLE_WORDS and all(hits[s : e - RUN + 1])]
+        return tuple(dict.fromkeys(text[words[start].start() : words[end - 1].end()] for start, end in spans))
+
+    def is_output(self, statement: Sequence[str], turns: Iterable[Turn]) -> bool:
+        """Whether a statement repeats a tool where no person's own words in these turns do."""
+        spoken = (own_words(turn) for turn in turns if turn.role == HUMAN)
+        own = {run for text in spoken for run in _runs(_words(text))}
+        for text in statement:
+            for part in self.repeated(text, RUN_WORDS["assistant"]):
+                weight = len(_words(part)) - len(_IDEOGRAPH.findall(part)) / 2
+                if weight >= WHOLE_WORDS and not own.issuperset(_runs(_words(part))):
+                    return True
+        return False
+
+
+def read_back(file: BinaryIO, end: int, session_id: str) -> Origins:
+    """Read whose words they are before a place in a session file, as far back as they matter."""
+    origins, start = Origins(), max(0, end - READ_BACK_BYTES)
+    file.seek(start)
+    if start:
+        start += len(file.readline(end - start))
+    for step in session.steps(file, start, session_id) if start < end else ():
+        if step.end > end:
+            break
+        origins.follow(step.line)
+    return origins
+
+
+def of_chunk(chunk: Chunk) -> Origins | None:
+    """Read whose words they are up to the end of a chunk; None if its transcript is gone or was rewritten."""
+    with suppress(OSError, ValueError), safe_open.open_plain(Path(chunk.path)) as file:
+        if session.start_of(file, chunk.cursor) == chunk.offset:
+            return read_back(file, chunk.offset, chunk.session)
+    return None
+
+
+def own_words(turn: Turn) -> str:
+    """Return a turn without its repeated and pasted parts."""
+    return _without(turn.text, (*turn.repeats, *turn.pasted))
+
+
+def pasted(text: str) -> tuple[str, ...]:
+    """Return the parts of a person's message that are not their own words."""
+    parts = [match.group() for pattern in (_FENCE, _QUOTED) for match in pattern.finditer(text)]
+    if len(text) > MAX_TYPED_CHARS:
+        parts += _PARAGRAPH.split(text)[1:-1]
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _without(text: str, parts: Iterable[str]) -> str:
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, "\n")
+    return text
+
+
+def _stretches(hits: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return the first word and the end of each row of hits."""
+    edges = [place for place, (one, other) in enumerate(pairwise((False, *hits, False))) if one != other]
+    return [(start, end + RUN - 1) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _words(text: str) -> list[bytes]:
+    text = _blank(neutralise(text)[0])
+    if text.isascii():
+        return text.encode().translate(_LETTERS).split()  # four times as fast
+    return [_fold(word) for word in _WORD.findall(text)]
+
+
+def _blank(text: str) -> str:
+    """Replace escaped white space and signs by spaces, in place."""
+    if "\\" in text:
+        text = _ESCAPED_SPACE.sub("  ", text)
+    return text if text.isascii() else _SIGNS.sub(" ", text)
+
+
+def _fold(word: str) -> bytes:
+    if word.isascii():
+        return word.lower().encode()
+    return unicodedata.normalize("NFKC", word).casefold().translate(LOOK_ALIKE).encode("utf-8", "replace")
+
+
+def _runs(words: Sequence[bytes]) -> Iterable[int]:
+    return map(hash, zip(*(words[start:] for start in range(RUN)), strict=False))
