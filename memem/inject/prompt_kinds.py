@@ -38,26 +38,31 @@ def is_trivial(prompt: str) -> bool:
 
 
 MOST_APPROVING_WORDS = 14
-# Words in which a proposal is approved or chosen, besides those of a trivial prompt.
+# An approval or a choice begins with one of these words, or one of a trivial prompt; the others may follow.
 _APPROVING = frozenset(
-    """a about above absolutely accept accepted also alright an any approach approve approved are as at be below best
-    better can change changes choice choose chosen could definitely doing edits everything execute fifth fix fixes
-    fourth from gladly goes have id idea ill im implement is ive just let like make my number of off ones or our out
-    pick plan prefer proposal proposals propose proposed recommend recommendation recommendations recommended said
-    select shall should solution start step steps such suggest suggested suggestion suggestions take than them these
-    they thing things think those thought too totally up us use version want way we what whatever whole will would
-    write wrote you your yours youve
-    bitte danke das einverstanden genau gerne gut ja jo klar los mach passt weiter adelante bien claro gracias hazlo
-    perfecto si sí vale daccord fais le merci oui parfait vas isso obrigado pode sim bene certo fallo grazie va da tak
-    """.split()
+    """absolutely accept accepted alright approve approved choose definitely gladly id implement let pick prefer select
+    take totally use whatever your
+    bitte einverstanden genau gerne gut ja jo klar mach passt adelante claro hazlo perfecto si sí vale daccord oui
+    parfait vas isso pode sim bene certo va da tak""".split()
 )
+_APPROVED = frozenset(
+    """a about above also an any approach are as at be below best better can change changes choice chosen could doing
+    edits everything execute fifth fix fixes fourth from have idea ill im is ive just like make my number of off ones
+    or our out plan proposal proposals propose proposed recommend recommendation recommendations recommended said
+    solution such suggest suggested suggestion suggestions than them these they thing things think those thought too up
+    us version want way we what whole will would you yours youve
+    danke das los so weiter bien gracias fais le merci obrigado fallo grazie""".split()
+)
+_FORBIDDING = frozenset(("never", "not", "dont"))  # without "mind", which they have in a nod
 
 
 def is_approval(text: str) -> bool:
     """Whether a message only approves or chooses something, and states nothing of its own."""
     words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", text.lower())).split()
-    is_short = len(words) <= MOST_APPROVING_WORDS
-    return is_short and all(word in _APPROVING or is_trivial(word) for word in words)
+    if len(words) > MOST_APPROVING_WORDS or _FORBIDDING.intersection(words):
+        return False
+    starts = not words or words[0] in _APPROVING or is_trivial(words[0])
+    return starts and all(word in _APPROVING or word in _APPROVED or is_trivial(word) for word in words)
 
 
 MOST_WORDS = 14

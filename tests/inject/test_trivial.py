@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.inject.prompt_kinds import MOST_TRIVIAL_WORDS, is_trivial
+from memem.inject.prompt_kinds import MOST_TRIVIAL_WORDS, is_approval, is_trivial
 
 NODS = """
     ok | OK! | okay, thanks | k | y | yes | Yes please. | yep, do it | no | nope | no, not now |
@@ -77,3 +77,24 @@ def test_any_prompt_is_judged_and_capitals_do_not_matter(prompt: str) -> None:
 @given(st.from_regex(r"[a-z]{4,12}_[a-z]{4,12}\.py", fullmatch=True))
 def test_the_name_of_a_file_beside_a_nod_makes_it_a_question(name: str) -> None:
     assert not is_trivial(f"ok {name}")
+
+
+APPROVALS = """
+    yes | Yes, do that. | go ahead, do that | sounds good | 1 | option 2 | 1, and then 3 please | the second approach |
+    Yes, go ahead with your proposal. | I like your suggestion, do it like that | let's use the first version |
+    Approved! | use option 3 | I'd take the latter | ok, implement the plan | 好的，继续吧 |
+    ja, mach das so | oui, merci"""
+STATEMENTS = """
+    yes, but use Postgres | use pnpm | always do that | never commit | don't push | not the second one | no tabs |
+    make a plan first | I prefer short answers | option 2, and keep the tests in tests/ | 用 RS256 |
+    we do reviews on Mondays"""
+
+
+@pytest.mark.parametrize("text", rows(APPROVALS))
+def test_an_approval_or_a_choice_states_nothing(text: str) -> None:
+    assert is_approval(text)
+
+
+@pytest.mark.parametrize("text", rows(STATEMENTS))
+def test_a_wish_of_their_own_is_no_approval(text: str) -> None:
+    assert not is_approval(text)

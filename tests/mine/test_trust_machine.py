@@ -20,7 +20,7 @@ from memem.core.conversation import ADD, SUPERSEDE, UPDATE, Chunk, Operation
 from memem.core.memory import Memory
 from memem.core.trust import is_rule
 from memem.doors.mcp import tools
-from memem.mine import ask, schedule
+from memem.mine import apply, schedule
 from memem.notes import review
 from memem.search import find, refresh
 from memem.workspace import Workspace
@@ -114,7 +114,7 @@ class Play:
 
     def mine(self, crash: int, shape: int) -> None:
         """Mine, perhaps with a crash before or behind the n-th write; the next reading applies the journal."""
-        crashing = crash_in_call(1 + shape, ask.mine_apply.apply_one, after=crash == 2)
+        crashing = crash_in_call(1 + shape, apply.apply_one, after=crash == 2)
         with patch("memem.mine.ask.extract", self.extract), suppress(Crash):
             if crash in (1, 2):
                 with patch("memem.mine.apply.apply_one", crashing):
