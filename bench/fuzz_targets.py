@@ -237,8 +237,8 @@ def _settings(folder: Path) -> Try:
         home.config_file.write_bytes(data)
         told = stored_plugin_options(home)
         for work in (
-            lambda: project.resolve(folder, folder.parent),
-            lambda: project.may_be_mined(folder),
+            lambda: project.read_claim(folder, folder.parent),
+            lambda: project.read_refusals(folder),
             lambda: settings.load({}, folder / "none", home.root, folder, plugin=told),
             lambda: open_workspace(actor="test", environ={"HOME": str(folder), "MEMEM_DIR": str(home.root)}),
         ):

@@ -4,8 +4,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,15 @@ from memem import __version__
 from memem.core import files, options, project
 from memem.core import settings as core_settings
 from memem.core.dates import Clock, Ticks, system_clock
-from memem.core.errors import MememError, ModelError
+from memem.core.errors import MememError, ModelError, OverrideError
 from memem.core.home import Home, VaultPaths
-from memem.core.project import Project
+from memem.core.project import Claim, Project
 from memem.core.settings import Settings, stored_plugin_options
 from memem.core.surroundings import Reach, Surroundings, reach_of
-from memem.safety.naming import clean_project_name
+from memem.safety.naming import clean_project_name, display_path
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
+from memem.state.projects import FolderRecord, FolderRegistry
 from memem.vault.store import Store
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from memem.vault.tombstones import Tombstones
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
+
+DERIVE_SECONDS = 0.2  # once, in the first hook after an update; the rest is left to the background
 
 ChangedPages = Literal["conflicts", "notes", "new"]  # "new": also create pages that do not exist yet
 
@@ -212,9 +215,64 @@ class Workspace(Surroundings):
         parts = [__version__, Path(__file__).parent, self.user_home, *values]
         return hashlib.sha256(repr(list(map(str, parts))).encode()).hexdigest()
 
+    @cached_property
+    def folders(self) -> FolderRegistry:
+        path, fsync = self.home.folders_file, self.settings.fsync
+        return FolderRegistry(path, fsync=fsync, derive=self._derive_folders, has_notes=self._has_notes)
+
+    def claim_of(self, folder: Path) -> Claim:
+        """The project that a folder claims. Raises SettingsError."""
+        with _naming_safely():
+            claim = project.read_claim(folder, self.user_home)
+        return replace(claim, name=clean_project_name(claim.name))
+
     def project_of(self, folder: Path) -> Project:
-        found = project.resolve(folder, self.user_home)
-        return replace(found, name=clean_project_name(found.name))
+        """The project that a folder belongs to. Raises SettingsError."""
+        return self.folders.resolve(self.claim_of(folder), folder)
+
+    def mining_refusal(self, folder: Path) -> str:
+        """Say why a folder's sessions may not be mined; empty if they may. Raises SettingsError."""
+        try:
+            with _naming_safely():
+                refusal = self.folders.refusal(folder)
+        except PermissionError:
+            return f"{display_path(folder)} cannot be read, so its sessions are not mined."
+        except (OSError, ValueError):
+            return ""  # no folder can have such a name
+        if refusal is None:
+            return ""
+        place, file = display_path(refusal.folder), display_path(refusal.file_folder / project.OVERRIDE)
+        return f"{place} opts out of mining ({project.OVERRIDE}). To allow it, write `mining = true` in {file}."
+
+    def derive_folders(self) -> None:
+        """Complete the record of folders from the sessions that an earlier version knew. Call it in the background."""
+        if self.folders.load().complete:
+            return
+        derived = FolderRecord()
+        self._derive_folders(derived, seconds=float("inf"))
+        self.folders.change(lambda record: record.merge(derived))
+
+    def _derive_folders(self, record: FolderRecord, seconds: float = DERIVE_SECONDS) -> None:
+        if not self.home.state_file.exists() and not self.home.events_file.exists():
+            record.complete = True  # a new home
+            return
+        from memem.search.transcripts.folders import KnownSessions, derive
+
+        outcomes: Mapping[str, tuple[str, str]] = {}
+        with suppress(MememError):  # of a damaged state nothing is known
+            outcomes = self.state.sessions.outcomes() if self.home.state_file.exists() else {}
+        until = self.ticks() + seconds
+        sessions = KnownSessions(self.session_folders, outcomes, lambda: self.ticks() < until)
+        derive(record, sessions, self.claim_of)
+
+    def _has_notes(self, name: str) -> bool:
+        """Whether a project has notes; assumed while they are not indexed."""
+        try:
+            if self.index_file.exists() and self.index.count_where("1", ()):
+                return self.index.count_where("project = ?", (name,)) > 0
+        except MememError:
+            return True
+        return next(self.store.paths.memories.glob("*.md"), None) is not None
 
     def follow_index(self) -> None:
         """Close files that another process has replaced or removed; the next use opens the new ones."""
@@ -260,6 +318,15 @@ class Workspace(Surroundings):
         from memem.search.encoders.minilm import MiniLM
 
         return MiniLM(found.folder, weights.IDENTITY)
+
+
+@contextmanager
+def _naming_safely() -> Iterator[None]:
+    """Name a `.memem.toml` in errors, which a model may read, so that its path cannot give orders."""
+    try:
+        yield
+    except OverrideError as problem:
+        raise OverrideError(display_path(problem.path), problem.problem) from None
 
 
 def reach() -> Reach:

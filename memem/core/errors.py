@@ -2,6 +2,7 @@
 
 MememError                           a door prints the message on stderr and exits 1
 ├── SettingsError                    a variable or config.toml has an invalid value
+│   └── OverrideError                a `.memem.toml` cannot be used
 ├── InputError                       an argument is empty, too long or malformed
 │   ├── SecretOnly                   the text is nothing but secrets
 │   └── Forgotten                    the text was forgotten, and returns only when a person says so
@@ -52,6 +53,14 @@ class MememError(Exception): ...
 
 
 class SettingsError(MememError): ...
+
+
+class OverrideError(SettingsError):
+    """Names the file and what is wrong; its content, and a parser's words about it, stay out of the message."""
+
+    def __init__(self, path: object, problem: str) -> None:
+        super().__init__(f"{path}{problem}")
+        self.path, self.problem = path, problem
 
 
 class InputError(MememError): ...

@@ -188,6 +188,22 @@ def _write_all(descriptor: int, data: bytes | memoryview) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock for the milliseconds a small file takes to change; `core/locks.py` takes longer to import."""
+    try:
+        import fcntl
+    except ImportError:  # without such locks two processes rarely meet, and see the same
+        yield
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 _TOO_DEEP = "it is nested too deeply"
 
 

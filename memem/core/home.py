@@ -57,6 +57,7 @@ class Home:
     prompt_key = RelativePath("state/prompt-key")  # key for the hashes of prompts, so that nobody can guess a prompt
     review_key = RelativePath("state/review-key")  # signs acceptances of notes that read like instructions
     plugin_options = RelativePath("state/plugin-options.json")  # as the plugin's hooks last got them
+    folders_file = RelativePath("state/projects.json")  # folders seen, their projects, and refusals of mining
     notices = RelativePath("state/notices")  # problems and news for the user
 
     engine_lock = RelativePath("run/engine.lock")  # locked by the server that answers for all

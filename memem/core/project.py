@@ -1,24 +1,29 @@
-"""Resolve the project of a folder: by `.memem.toml`, by its repository, or by the folder's own name.
+"""Read which project a folder claims: by `.memem.toml`, by its repository, or by the folder's own name.
 
 The nearest `project = "name"`, here or above, comes first; then the name in the remote's address, else the folder of
-the common git dir, so that all worktrees of one repository share their memories. `mining = false` in a `.memem.toml`
-excludes sessions in that folder, and in all below it, from mining. Git's files are read directly: starting `git` costs
-more than everything else a prompt needs.
+the common git dir, so that all worktrees of one repository share their memories. `state/projects.py` decides whether a
+folder gets the name it claims. `mining = false` in a `.memem.toml` excludes sessions in that folder, and in all below
+it, from mining. Git's files are read directly: starting `git` costs more than everything else a prompt needs. Files of
+other users are ignored, as in a shared folder anyone may create them.
 """
 
+import os
 import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core import safe_open
-from memem.core.errors import SettingsError
+from memem.core.errors import OverrideError
 from memem.core.files import from_toml, reason
 from memem.core.memory import GENERAL
 
 OVERRIDE = ".memem.toml"
 MAX_NAME = 80
 MAX_CONFIG_BYTES = 1_000_000
+# How a folder claims its project.
+BY_HOME, BY_OVERRIDE, BY_REMOTE, BY_REPOSITORY, BY_FOLDER = "home", OVERRIDE, "remote", "repository", "folder"
+_LINE = re.compile(r"\(at line (\d+), column \d+\)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +33,44 @@ class Project:
     name: str
     root: Path
     branch: str = ""
+    known: bool = True  # False: the folder is missing, and memem has never seen it
 
 
-def resolve(folder: Path, user_home: Path) -> Project:
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The project that a folder claims, how, and the identity that the claim is bound to: a root and a remote."""
+
+    name: str
+    by: str
+    place: Path  # the folder that makes the claim
+    root: Path  # the main root of its repository; else the same folder
+    remote: str = ""  # the normalised address of the remote
+    branch: str = ""
+    refusing: tuple[Path, ...] = ()  # folders on the way whose `.memem.toml` refuses mining
+
+
+def read_claim(folder: Path, user_home: Path) -> Claim:
     folder = folder.resolve()
     git = _find_git(folder)
     branch = git.branch() if git else ""
+    address = git.remote() if git else ""
+    remote = normalise_remote(address, git.root) if git and address else ""
     places = [folder, *folder.parents]
     if git:  # up to the root of the repository; then the main worktree
         places = [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
+    refusing: list[Path] = []
     for place in places:
-        name, _ = _read_override(place / OVERRIDE)
+        name, may_mine = read_override(place) or ("", True)
+        refusing += [] if may_mine else [place]
         if name:
-            return Project(name, place, branch)
+            return Claim(name, BY_OVERRIDE, place, git.root if git else place, remote, branch, tuple(refusing))
+    refused = tuple(refusing)
     if git:
-        return Project(normalise(git.name()), git.worktree, branch)
+        by = BY_REMOTE if remote else BY_REPOSITORY
+        return Claim(normalise(git.name(address)), by, git.worktree, git.root, remote, branch, refused)
     if folder in (user_home.resolve(), Path(folder.anchor)):
-        return Project(GENERAL, folder)
-    return Project(normalise(folder.name), folder)
+        return Claim(GENERAL, BY_HOME, folder, folder, refusing=refused)
+    return Claim(normalise(folder.name), BY_FOLDER, folder, folder, refusing=refused)
 
 
 def git_folder(folder: Path) -> Path | None:
@@ -54,17 +79,24 @@ def git_folder(folder: Path) -> Path | None:
     return git.git_dir if git else None
 
 
-def may_be_mined(folder: Path) -> bool:
-    """Check that no `.memem.toml` forbids it: here, above, or in the main worktree. An unreadable folder forbids it."""
-    try:
-        folder = folder.resolve()
-        git = _find_git(folder)
-        places = [folder, *folder.parents, *([git.common_dir.parent] if git else [])]
-        return all(may_mine for _, may_mine in (_read_override(place / OVERRIDE) for place in places))
-    except PermissionError:
-        return False
-    except (OSError, ValueError):
-        return True  # no folder can have such a name
+def read_refusals(folder: Path) -> dict[Path, Path]:
+    """Map folders that may not be mined to the one whose `.memem.toml` says so: here, above, or in the main worktree.
+
+    A linked worktree, and a folder reached through a link, are listed themselves, since they may disappear alone.
+    """
+    given, folder = Path(os.path.abspath(folder)), folder.resolve()  # noqa: PTH100 - links are not followed
+    git = _find_git(folder)
+    refusals: dict[Path, Path] = {}
+    for place in (folder, *folder.parents):
+        if (override := read_override(place)) and not override[1]:
+            refusals[place] = place
+            if given != folder:
+                linked = (above for above in (given, *given.parents) if above.resolve() == place)
+                refusals |= dict.fromkeys(linked, place)
+    main = git.common_dir.parent if git else folder
+    if git and not folder.is_relative_to(main) and (override := read_override(main)) and not override[1]:
+        refusals |= {main: main, git.worktree: main}
+    return refusals
 
 
 def normalise(name: str) -> str:
@@ -75,25 +107,51 @@ def normalise(name: str) -> str:
     return unicodedata.normalize("NFC", joined)[:MAX_NAME].strip("-.") or GENERAL
 
 
-def _read_override(path: Path) -> tuple[str, bool]:
-    """Return the name of the project, empty for none, and whether its sessions may be mined."""
+def normalise_remote(address: str, root: Path) -> str:
+    """Spell a remote's address as host and path, whatever its scheme, user and port; a local one as a path."""
+    address = re.sub(r"[/\\]\.git\Z", "", address.strip().rstrip("/\\"))
+    scheme, separator, rest = address.partition("://")
+    if separator and scheme != "file":
+        host, _, path = rest.partition("/")
+        host = re.sub(r":\d*\Z", "", host.rpartition("@")[2])
+    elif not separator and (match := re.match(r"(?:[^/\\@]*@)?(\[[^\]]*\]|[^/\\:]{2,}):(?![/\\]{2})(.*)\Z", address)):
+        host, path = match[1], match[2]
+    else:
+        local = rest if separator else address
+        return local if re.match(r"[A-Za-z]:[/\\]", local) else os.path.normpath(root / local)
+    return f"{host.lower()}/{path.strip('/').partition('?')[0].removesuffix('.git')}"
+
+
+def list_foreign(folder: Path) -> list[Path]:
+    """List the `.memem.toml` and `.git` of other users that are ignored for this folder."""
+    folder = folder.resolve()
+    found = [place / name for place in (folder, *folder.parents) for name in (OVERRIDE, ".git")]
+    return [path for path in found if safe_open.is_foreign(path)]
+
+
+def read_override(place: Path) -> tuple[str, bool] | None:
+    """Return the project that a folder's `.memem.toml` names, empty for none, and whether sessions may be mined."""
+    path = place / OVERRIDE
     try:
         # The file comes with the repository: it may be a link to a device.
-        raw = safe_open.read_small(path, MAX_CONFIG_BYTES).decode()
-    except (FileNotFoundError, NotADirectoryError):
-        return "", True
-    except (OSError, UnicodeDecodeError) as problem:
-        why = reason(problem) if isinstance(problem, OSError) else problem
-        raise SettingsError(f"{path} cannot be read: {why}.") from None
-    try:
-        table = from_toml(raw)
+        raw = safe_open.read_small(path, MAX_CONFIG_BYTES, own=True)
+        table = from_toml(raw.decode())
+    except (FileNotFoundError, NotADirectoryError, safe_open.ForeignFile):
+        return None
+    except OSError as problem:
+        if safe_open.is_foreign(path):
+            return None
+        raise OverrideError(path, f" cannot be read: {reason(problem)}.") from None
+    except UnicodeDecodeError:
+        raise OverrideError(path, " cannot be read: it is not UTF-8. Save it as UTF-8 and try again.") from None
     except ValueError as problem:
-        raise SettingsError(f"{path} is not valid TOML: {problem}. Correct it and try again.") from None
+        line = match[1] if (match := _LINE.search(str(problem))) else len(raw.splitlines()) or 1
+        raise OverrideError(path, f" is not valid TOML: see line {line}. Correct it and try again.") from None
     name, mining = table.get("project", ""), table.get("mining", True)
     if not isinstance(name, str):
-        raise SettingsError(f'{path}: project must be text, as in project = "shop-api".')
+        raise OverrideError(path, ': project must be text, as in project = "shop-api".')
     if not isinstance(mining, bool):
-        raise SettingsError(f"{path}: mining must be true or false, as in mining = false.")
+        raise OverrideError(path, ": mining must be true or false, as in mining = false.")
     return normalise(name) if name.strip() else "", mining
 
 
@@ -103,8 +161,15 @@ class _Git:
     git_dir: Path
     common_dir: Path
 
-    def name(self) -> str:
-        remote = _remote_url(self.common_dir / "config")
+    @property
+    def root(self) -> Path:
+        """The folder that all worktrees have in common: the main one, or a bare repository."""
+        return self.common_dir.parent if self.common_dir.name == ".git" else self.common_dir
+
+    def remote(self) -> str:
+        return _remote_url(self.common_dir / "config")
+
+    def name(self, remote: str) -> str:
         if remote:
             address = re.sub(r"[/\\]\.git\Z", "", remote.rstrip("/\\"))
             return re.split(r"[/:\\]", address)[-1].removesuffix(".git")
@@ -133,7 +198,7 @@ def _find_git(folder: Path) -> _Git | None:
             git_dir = (place / pointer).resolve()
         else:
             continue
-        if not (git_dir / "HEAD").is_file():
+        if not (git_dir / "HEAD").is_file() or any(map(safe_open.is_foreign, (dot_git, git_dir))):
             continue
         common = _first_line(git_dir / "commondir")
         return _Git(place, git_dir, (git_dir / common).resolve() if common else git_dir)

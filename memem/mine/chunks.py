@@ -47,7 +47,7 @@ class ChunkReader:
         self._since = since
         self._sdk = sdk
         self.has_left_out_sdk = False
-        self._projects = Projects(ws)
+        self._projects = Projects(ws, asked=since is None)
         self._seen_ids: set[str] = set(ws.tombstones.load().purged_turns)  # purged turns are never sent again
         self.objects = 0
 

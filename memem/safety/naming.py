@@ -39,6 +39,13 @@ def hide_orders(text: str) -> str:
     return _LONG_WORD.sub(lambda word: HIDDEN_NAME if _reads_like_order(word[0]) else word[0], text)
 
 
+def display_path(path: object) -> str:
+    """Return a path as a model may see it, without secrets."""
+    from memem.safety.gate import clean_line
+
+    return display_name(clean_line(str(path).encode("utf-8", "replace").decode()))
+
+
 def may_be_order(name: str) -> bool:
     """Tell whether a name is worth a closer look."""
     if name.isascii():

@@ -2,7 +2,6 @@
 outside memem, each with the tombstone it may become."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -110,7 +109,7 @@ def read_vanished(path: Path, vault_id: str) -> VanishedNotes:
 def edit_vanished(path: Path, vault_id: str, *, fsync: bool) -> Iterator[VanishedNotes]:
     """Yield the vanished notes of a vault to be changed, under a lock. An empty file is removed."""
     files.make_private_folder(path.parent)
-    with _locked(path.with_suffix(".lock")):
+    with files.locked(path.with_suffix(".lock")):
         vaults = _read_vaults(path)
         vanished = _parse_vanished(vaults.get(vault_id))
         before = tuple(vanished.notes)
@@ -147,18 +146,3 @@ def _parse_vanished(vault: Any) -> VanishedNotes:
     except (TypeError, ValueError, KeyError, AttributeError):
         return VanishedNotes()
     return VanishedNotes(salts, notes)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:  # without such locks two processes rarely meet, and see the same
-        yield
-        return
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, files.PRIVATE_FILE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -102,6 +102,11 @@ class Sessions(Table):
                 (SELECT session FROM sessions WHERE mined <> '' AND mined < ?)"""
             self._execute(statement, mined_before)
 
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        """The outcome and detail of every session that was read."""
+        rows = self._execute("SELECT session, outcome, detail FROM sessions WHERE NOT own")
+        return {session: (outcome, detail) for session, outcome, detail in rows}
+
     def last(self, most: int) -> list[SessionRecord]:
         return self._read("SELECT * FROM sessions WHERE mined <> '' ORDER BY mined DESC, session LIMIT ?", most)
 

@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 from memem.core import safe_open
 from memem.core.conversation import HUMAN, Cursor, Turn
+from memem.core.files import from_json
 from memem.core.home import OWN_FOLDER
 from memem.transcript import harness
 from memem.transcript.objects import objects
@@ -79,6 +80,20 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return []
+
+
+HEAD_BYTES = 65_536
+_CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
+
+
+def read_folder(path: Path) -> str:
+    """Return the folder that a session was started in, from the head of its file; empty if it names none."""
+    try:
+        with safe_open.open_plain(path) as file:
+            match = _CWD.search(file.read(HEAD_BYTES))
+            return str(from_json(match[1])) if match else ""
+    except (OSError, ValueError):
+        return ""
 
 
 WIDER_BYTES = 512 * 1024  # in two of five real sessions the last prompt is more than 64 KB back

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import uuid
 import zipfile
 import zlib
@@ -13,15 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from memem.core import safe_open
 from memem.core.conversation import GENERAL_SCOPE, HUMAN, Operation, Turn
 from memem.core.dates import moment
 from memem.core.errors import InputError, NoteError, NoteUnreadable, SettingsError
-from memem.core.files import from_json
 from memem.core.memory import GENERAL, ID8, KINDS, STATUSES, Memory, classify_layer
 from memem.core.trust import SPEECH
 from memem.mine import prompt, rules
 from memem.safety.gate import MAX_TITLE, clean_line, clean_text
+from memem.transcript.session import read_folder
 from memem.transfer.items import ImportItem
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
 from memem.transfer.sources import CHATS, CLAUDE_MEM, INDEX, INSTRUCTIONS, REMEMBERED, Source
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 _KINDS = {"user": "preference", "feedback": "convention"}
-_CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
 _MARKS = "-*_=#> \t\r\n"  # a text of these alone says nothing
 _NO_LINKS: dict[str, Any] = {"related": (), "contradicts": (), "supersedes": "", "superseded_by": ""}
 
@@ -173,9 +170,8 @@ def project_of(ws: Workspace, path: Path) -> str:
 def _session_folder(folder: Path) -> Path | None:
     """The folder of a project according to its sessions; Claude Code's name for it is ambiguous."""
     for session in sorted(folder.glob("*.jsonl"), reverse=True):
-        with suppress(OSError, ValueError), safe_open.open_plain(session) as file:
-            if match := _CWD.search(file.read(65_536)):
-                return Path(from_json(match[1]))
+        if cwd := read_folder(session):
+            return Path(cwd)
     return None
 
 

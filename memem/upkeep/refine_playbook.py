@@ -13,7 +13,6 @@ from memem.compare.statements import compare
 from memem.core.conversation import OWN_CALL
 from memem.core.errors import NoteChanged, NotSchema
 from memem.core.memory import ID8, Memory
-from memem.core.project import may_be_mined
 from memem.mine import ask
 from memem.mine.prompt import TEXT, ModelPrompt, strict_object
 from memem.pages import markdown, playbook_page
@@ -53,7 +52,7 @@ _SHORT_WORD = 3
 
 def refine(ws: Workspace, folder: Path) -> int:
     """Shorten lines of the playbook of a folder's project; returns how many changed."""
-    if ws.settings.extractor != "claude" or ws.is_own_call or not consent.opted_in(ws) or not may_be_mined(folder):
+    if ws.settings.extractor != "claude" or ws.is_own_call or not consent.opted_in(ws) or ws.mining_refusal(folder):
         return 0
     ledger, today = ws.state.ledger, ws.today()
     claude = None if ledger.pause(ws.clock().timestamp()) else ws.claude()

@@ -55,6 +55,7 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
     problems: list[str] = []
     for part in (
         store_plugin_options,
+        lambda ws: _note_folder(ws, folder),
         renew_environment,
         _check_contexts,
         _update_index,
@@ -75,6 +76,13 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
             problems.append(str(problem))
     if problems:
         raise MememError(" ".join(dict.fromkeys(problems)))
+
+
+def _note_folder(ws: Workspace, folder: Path | None) -> None:
+    """Record folders of earlier sessions, and whether this one refuses mining, in case it disappears."""
+    ws.derive_folders()
+    if folder:
+        ws.mining_refusal(folder)
 
 
 def _may_prune(ws: Workspace) -> bool:

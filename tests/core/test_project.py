@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memem.core import project
 from memem.core.errors import SettingsError
-from memem.core.project import MAX_NAME, Project, may_be_mined, normalise
+from memem.core.project import MAX_NAME, Project, normalise, normalise_remote, read_claim, read_refusals
 
 NOBODYS = Path("/nobody")
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
@@ -43,8 +42,14 @@ def make_override(folder: Path, text: str) -> Path:
     return folder
 
 
-def resolve(folder: Path) -> Project:
-    return project.resolve(folder, NOBODYS)
+def resolve(folder: Path, user_home: Path = NOBODYS) -> Project:
+    """The project of a folder that gets what it claims."""
+    claim = read_claim(folder, user_home)
+    return Project(claim.name, claim.place, claim.branch)
+
+
+def may_be_mined(folder: Path) -> bool:
+    return not read_refusals(folder)
 
 
 def name_of(folder: Path) -> str:
@@ -65,11 +70,11 @@ def test_a_folder_that_does_not_exist_has_a_project_too(tmp_path: Path) -> None:
 
 
 def test_the_persons_home_belongs_to_no_project(tmp_path: Path) -> None:
-    assert project.resolve(tmp_path, user_home=tmp_path).name == "general"
+    assert resolve(tmp_path, user_home=tmp_path).name == "general"
 
 
 def test_a_folder_in_the_persons_home_is_a_project(tmp_path: Path) -> None:
-    assert project.resolve(tmp_path / "shop", user_home=tmp_path).name == "shop"
+    assert resolve(tmp_path / "shop", user_home=tmp_path).name == "shop"
 
 
 def test_the_root_of_the_file_system_belongs_to_no_project(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from memem.core import files, safe_open, sqlite
 from memem.core.conversation import ReadSession, Turn
 from memem.core.dates import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
-from memem.core.project import OVERRIDE, may_be_mined, normalise
+from memem.core.project import normalise
 from memem.safety.gate import clean_line, clean_text
-from memem.safety.naming import clean_project_name
+from memem.safety.naming import clean_project_name, display_path
 from memem.search.query import SearchMatches, Term
 from memem.search.transcripts.consent import allowed_from, opted_in
 from memem.search.transcripts.turns import IndexedTurn, TurnIndex, TurnMatch, beginning, excerpt
@@ -34,6 +34,7 @@ BATCH_TURNS = 500  # stored in one transaction, so that other writers wait no lo
 SWEEP_SECONDS = 20.0  # about 20 MB a second are read; the rest is left to the next sweep
 FIRST_SEARCH_SECONDS = 5.0  # how long a search waits for a missing index to be filled
 
+HOW_TO_ASK = "`memem mine --session FILE` mines the session anyway."
 Result = TypeVar("Result")
 _READ_ERRORS = (MememError, OSError, ValueError)
 _ELLIPSIS = "\n[…]\n"
@@ -57,22 +58,29 @@ def read_conversation(file: BinaryIO, start: int, session_id: str) -> Iterator[T
 
 
 class Projects:
-    def __init__(self, ws: Workspace) -> None:
-        self._ws = ws
+    """The projects of sessions' folders. Those of a missing folder that memem never saw are read only if `asked`."""
+
+    def __init__(self, ws: Workspace, *, asked: bool) -> None:
+        self._ws, self._asked = ws, asked
         self._names: dict[str, str | None] = {}
         self.refusals: dict[str, str] = {}  # folders that may not be mined, and why
+        ws.derive_folders()
 
     def name(self, cwd: str) -> str | None:
         """The project of a folder; None when it may not be mined. Raises SettingsError when its settings are broken."""
         if cwd not in self._names:
             folder = Path(cwd) if cwd else self._ws.user_home
+            name, why = "", self._ws.mining_refusal(folder)
             try:
-                name = self._ws.project_of(folder).name if may_be_mined(folder) else None
+                project = None if why else self._ws.project_of(folder)
+                name, is_known = (project.name, project.known and folder.is_absolute()) if project else ("", True)
             except (OSError, ValueError):  # not a possible folder name
-                name = clean_project_name(folder.name)
-            if name is None:
-                self.refusals[cwd] = f"{folder} opts out of mining ({OVERRIDE})."
-            self._names[cwd] = name
+                name, is_known = clean_project_name(folder.name), False
+            if not is_known and not self._asked:
+                why = f"{display_path(folder)} is gone, and may have opted out of mining. {HOW_TO_ASK}"
+            if why:
+                self.refusals[cwd] = why
+            self._names[cwd] = None if why else name
         return self._names[cwd]
 
 
@@ -167,7 +175,7 @@ class _Indexing:
         self._ws = ws
         self._index = index
         self._since = since
-        self._projects = Projects(ws)
+        self._projects = Projects(ws, asked=since is None)
         self._purged = ws.tombstones.load().purged_turns
 
     def run(self, path: Path, *, again: bool = False) -> int:
