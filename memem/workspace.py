@@ -20,7 +20,7 @@ from memem.core.home import Home, VaultPaths
 from memem.core.project import Claim, Project
 from memem.core.settings import Settings, stored_plugin_options
 from memem.core.surroundings import Reach, Surroundings, reach_of
-from memem.safety.naming import clean_project_name, display_path
+from memem.safety.naming import clean_project_name, display_path, spell_path
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
 from memem.state.projects import FolderRecord, FolderRegistry
@@ -218,13 +218,15 @@ class Workspace(Surroundings):
     @cached_property
     def folders(self) -> FolderRegistry:
         path, fsync = self.home.folders_file, self.settings.fsync
-        return FolderRegistry(path, fsync=fsync, derive=self._derive_folders, has_notes=self._has_notes)
+        derive, has_notes = self._derive_folders, self._has_notes
+        return FolderRegistry(path, fsync=fsync, derive=derive, has_notes=has_notes, spell=spell_path)
 
     def claim_of(self, folder: Path) -> Claim:
         """The project that a folder claims. Raises SettingsError."""
         with _naming_safely():
             claim = project.read_claim(folder, self.user_home)
-        return replace(claim, name=clean_project_name(claim.name))
+        root, remote, key = map(spell_path, (claim.root, claim.remote, claim.place))
+        return replace(claim, name=clean_project_name(claim.name), root=root, remote=remote, key=key)
 
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to. Raises SettingsError."""
@@ -241,7 +243,7 @@ class Workspace(Surroundings):
             return ""  # no folder can have such a name
         if refusal is None:
             return ""
-        place, file = display_path(refusal.folder), display_path(refusal.file_folder / project.OVERRIDE)
+        place, file = display_path(folder), display_path(refusal.file_folder / project.OVERRIDE)
         return f"{place} opts out of mining ({project.OVERRIDE}). To allow it, write `mining = true` in {file}."
 
     def derive_folders(self) -> None:
@@ -261,8 +263,8 @@ class Workspace(Surroundings):
         outcomes: Mapping[str, tuple[str, str]] = {}
         with suppress(MememError):  # of a damaged state nothing is known
             outcomes = self.state.sessions.outcomes() if self.home.state_file.exists() else {}
-        until = self.ticks() + seconds
-        sessions = KnownSessions(self.session_folders, outcomes, lambda: self.ticks() < until)
+        until = time.monotonic() + seconds
+        sessions = KnownSessions(self.session_folders, outcomes, lambda: time.monotonic() < until)
         derive(record, sessions, self.claim_of)
 
     def _has_notes(self, name: str) -> bool:

@@ -1,6 +1,6 @@
 """Session files as Claude Code writes them, with facts in them that the fake claude finds.
 
-    session = Transcript(folder / "s1.jsonl", cwd="/srv/shop")
+    session = Transcript(folder / "s1.jsonl", cwd=SHOP)
     session.tells("one")          # a person says the fact `one`, at length
     session.claude("Noted.")      # Claude answers
     session.tool("Bash", command="make")
@@ -11,6 +11,7 @@ Each line has a uuid of its own, unless it is given one, and is a minute younger
 import json
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,6 +31,16 @@ ECHO = {"echo": True, "reword": True}
 """A step of the fake claude: every fact is answered with, in other words each time."""
 
 
+def work_folder(name: str) -> Path:
+    """A folder that exists, as those do that people work in; the same for all tests and their processes."""
+    folder = Path(tempfile.gettempdir(), "memem-tests", name)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+SHOP = work_folder("shop")
+
+
 def fact(name: str) -> str:
     """A statement that the fake claude makes a memory of. The prefix keeps a number word from reading as a value."""
     return f"FACT-{name}: The service called svc-{name} is restarted by hand."
@@ -38,7 +49,7 @@ def fact(name: str) -> str:
 class Transcript:
     """A session file that grows."""
 
-    def __init__(self, path: Path, *, cwd: str | Path = "/srv/shop", start: datetime = START) -> None:
+    def __init__(self, path: Path, *, cwd: str | Path = SHOP, start: datetime = START) -> None:
         self.path = path
         self.session = path.stem
         self.cwd = str(cwd)

@@ -43,10 +43,11 @@ class Claim:
     name: str
     by: str
     place: Path  # the folder that makes the claim
-    root: Path  # the main root of its repository; else the same folder
+    root: str  # the main root of its repository; else the same folder
     remote: str = ""  # the normalised address of the remote
     branch: str = ""
     refusing: tuple[Path, ...] = ()  # folders on the way whose `.memem.toml` refuses mining
+    key: str = ""  # the place, as state stores it
 
 
 def read_claim(folder: Path, user_home: Path) -> Claim:
@@ -63,14 +64,14 @@ def read_claim(folder: Path, user_home: Path) -> Claim:
         name, may_mine = read_override(place) or ("", True)
         refusing += [] if may_mine else [place]
         if name:
-            return Claim(name, BY_OVERRIDE, place, git.root if git else place, remote, branch, tuple(refusing))
+            return Claim(name, BY_OVERRIDE, place, str(git.root if git else place), remote, branch, tuple(refusing))
     refused = tuple(refusing)
     if git:
         by = BY_REMOTE if remote else BY_REPOSITORY
-        return Claim(normalise(git.name(address)), by, git.worktree, git.root, remote, branch, refused)
+        return Claim(normalise(git.name(address)), by, git.worktree, str(git.root), remote, branch, refused)
     if folder in (user_home.resolve(), Path(folder.anchor)):
-        return Claim(GENERAL, BY_HOME, folder, folder, refusing=refused)
-    return Claim(normalise(folder.name), BY_FOLDER, folder, folder, refusing=refused)
+        return Claim(GENERAL, BY_HOME, folder, str(folder), refusing=refused)
+    return Claim(normalise(folder.name), BY_FOLDER, folder, str(folder), refusing=refused)
 
 
 def git_folder(folder: Path) -> Path | None:

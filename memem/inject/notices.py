@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from memem.core import files
 from memem.core.dates import iso
-from memem.safety.naming import hide_orders
+from memem.core.surroundings import reachable
+from memem.safety.naming import display_name, hide_orders
 from memem.state.notices import News, NoticeBoard
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def is_interactive(environ: Mapping[str, str]) -> bool:
 
 
 def at_session_start(
-    ws: Workspace, *, session: str, project: str, sign_of_life: Callable[[], str], interactive: bool
+    ws: Workspace, *, session: str, folder: Path, sign_of_life: Callable[[], str], interactive: bool
 ) -> str:
     """Return the text to show when a session begins; a session run by a script uses up no notice."""
     if ws.settings.notices == "off":
@@ -105,7 +106,25 @@ def at_session_start(
         if ws.ticks() <= ws.wanted_until:
             _board(ws).count_session(session, FIRST_SESSIONS)
     signs = [sign_of_life()] if shows_signs_of_life(ws) else []
-    return _lines((*_take(ws, session, project), *unrecorded, *signs))
+    project = ws.project_of(folder).name
+    return _lines((*_take(ws, session, project), *_untrusted_claim(ws, folder), *unrecorded, *signs))
+
+
+def _untrusted_claim(ws: Workspace, folder: Path) -> list[str]:
+    """Say once per folder that it did not get the project whose name it claims."""
+    claim = ws.claim_of(folder)
+    waiting = ws.folders.load().waiting.get(claim.root, {}).get(claim.name)
+    if waiting is None or waiting.distrusted or ws.ticks() > ws.wanted_until:
+        return []
+    name, own = display_name(claim.name), display_name(waiting.project)
+    text = (
+        f"memem: this folder claims to be the project {name}, which another folder or your notes already use. It is a "
+        f"project of its own, {own}. If it is yours, run `memem project trust` in it."
+    )
+    with suppress(OSError):
+        if _board(ws).claim_problem(f"claim-{zlib.crc32(claim.root.encode('utf-8', 'replace')):08x}", text):
+            return [reachable(text, ws.reach)]
+    return []
 
 
 def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:

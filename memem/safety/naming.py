@@ -39,6 +39,21 @@ def hide_orders(text: str) -> str:
     return _LONG_WORD.sub(lambda word: HIDDEN_NAME if _reads_like_order(word[0]) else word[0], text)
 
 
+def spell_path(path: object) -> str:
+    """Return a path as state stores it: one with a secret in it is redacted, and told from others by a digest."""
+    text = str(path)
+    if not _GENERATED.search(text.lower()):
+        return text
+    from memem.safety.credentials.redact import redact
+
+    clean, kinds = redact(text)
+    if not kinds:
+        return text
+    import hashlib
+
+    return f"{clean}#{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
 def display_path(path: object) -> str:
     """Return a path as a model may see it, without secrets."""
     from memem.safety.gate import clean_line

@@ -28,6 +28,7 @@ from memem.core.project import (
     read_refusals,
 )
 
+Spell = Callable[[Path], str]  # how a path is stored: without secrets
 VERSION = 1
 DAMAGED, NEWER = "damaged", "written by a newer version of memem"
 
@@ -40,7 +41,7 @@ class Binding:
     remotes: list[str] = field(default_factory=list)
 
     def has(self, claim: Claim) -> bool:
-        return str(claim.root) in self.roots or (bool(claim.remote) and claim.remote in self.remotes)
+        return claim.root in self.roots or (bool(claim.remote) and claim.remote in self.remotes)
 
 
 @dataclass(slots=True)
@@ -73,17 +74,17 @@ class FolderRecord:
 
     def find(self, claim: Claim) -> str | None:
         """The project that a claim was given before; None for a new claim."""
-        waiting = self.waiting.get(str(claim.root), {}).get(claim.name)
+        waiting = self.waiting.get(claim.root, {}).get(claim.name)
         if waiting and waiting.distrusted:
             return waiting.project
         if (binding := self.projects.get(claim.name)) and binding.has(claim):
             return claim.name
         return waiting.project if waiting else None
 
-    def place_above(self, folder: Path) -> tuple[Path, Place] | None:
+    def place_above(self, folder: Path, spell: Spell) -> tuple[Path, Place] | None:
         """The closest recorded folder that a missing one belongs to."""
         for above in (folder, *folder.parents):
-            place = self.places.get(str(above))
+            place = self.places.get(spell(above))
             if place and (place.below or above == folder):
                 return above, place
         return None
@@ -91,26 +92,26 @@ class FolderRecord:
     def grant(self, claim: Claim) -> None:
         """Bind a project to the identity of a claim."""
         binding = self.projects.setdefault(claim.name, Binding())
-        _add(binding.roots, str(claim.root))
+        _add(binding.roots, claim.root)
         _add(binding.remotes, claim.remote)
-        self._drop_waiting(str(claim.root), claim.name)
-        self.places[str(claim.place)] = Place(claim.name, claim.by != BY_FOLDER)
+        self._drop_waiting(claim.root, claim.name)
+        self.add_place(claim, claim.name)
 
     def withhold(self, claim: Claim, *, distrusted: bool = False) -> str:
         """Make the folder of a claim a project of its own, and return its name."""
         name = self.own_name(claim)
-        self.waiting.setdefault(str(claim.root), {})[claim.name] = Waiting(name, claim.remote, distrusted)
+        self.waiting.setdefault(claim.root, {})[claim.name] = Waiting(name, claim.remote, distrusted)
         own = self.projects.setdefault(name, Binding())
-        _add(own.roots, str(claim.root))
+        _add(own.roots, claim.root)
         _add(own.remotes, claim.remote)
-        self.places[str(claim.place)] = Place(name, claim.by != BY_FOLDER)
+        self.add_place(claim, name)
         return name
 
     def revoke(self, claim: Claim) -> str:
         """Take a name back from a folder; the name stays taken, also if nobody else holds it."""
         binding = self.projects.get(claim.name)
-        if binding and str(claim.root) in binding.roots:
-            binding.roots.remove(str(claim.root))
+        if binding and claim.root in binding.roots:
+            binding.roots.remove(claim.root)
         if binding and claim.remote in binding.remotes:
             binding.remotes.remove(claim.remote)
         return self.withhold(claim, distrusted=True)
@@ -134,14 +135,17 @@ class FolderRecord:
         """A name that only this claim's remote, else its root, gets."""
         import hashlib
 
-        identity = claim.remote or str(claim.root)
+        identity = claim.remote or claim.root
         digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
-        for length in (6, 12, 24):  # in case another folder has been given that name
+        for length in (6, 9, 12):  # in case another folder has been given that name
             name = f"{claim.name[: MAX_NAME - length - 1].rstrip('-.')}-{digest[:length]}"
             binding = self.projects.get(name)
             if binding is None or binding.has(claim):
                 break
         return name
+
+    def add_place(self, claim: Claim, project: str) -> None:
+        self.places[claim.key] = Place(project, claim.by != BY_FOLDER)
 
     def _drop_waiting(self, root: str, claimed: str) -> None:
         names = self.waiting.get(root, {})
@@ -168,8 +172,10 @@ class FolderRegistry:
         fsync: bool,
         derive: Callable[[FolderRecord], object],  # adds what an earlier version knew
         has_notes: Callable[[str], bool],  # whether a project has notes in the vault
+        spell: Spell,
     ) -> None:
         self.path = path
+        self._spell = spell
         self._fsync, self._derive, self._has_notes = fsync, derive, has_notes
         self._unsaved: tuple[Stamp | None, FolderRecord] | None = None  # in a home that cannot be written
 
@@ -223,13 +229,13 @@ class FolderRegistry:
         """Return the project that a folder gets for its claim."""
         record, exists = self.load(), folder.is_dir()
         if not exists:
-            above = record.place_above(folder)
+            above = record.place_above(folder.resolve(), self._spell)
             if above and (claim.by == BY_FOLDER or len(above[0].parts) > len(claim.place.parts)):
                 return Project(above[1].project, above[0])
         known = exists or claim.by != BY_FOLDER
         name = GENERAL if claim.by == BY_HOME else self._settle(record, claim, store=known)
-        if refusing := [str(each) for each in claim.refusing if str(each) not in record.refusals]:
-            self.change(lambda record: record.refusals.update({each: each for each in refusing}))
+        if news := {key: key for key in map(self._spell, claim.refusing) if key not in record.refusals}:
+            self.change(lambda record: record.refusals.update(news))
         return Project(name, claim.place, claim.branch, known)
 
     def _settle(self, record: FolderRecord, claim: Claim, *, store: bool) -> str:
@@ -251,7 +257,7 @@ class FolderRegistry:
         elif name is None:
             record.withhold(claim)
         else:
-            record.places[str(claim.place)] = Place(name, claim.by != BY_FOLDER)
+            record.add_place(claim, name)
 
     def _is_free(self, record: FolderRecord, claim: Claim) -> bool:
         """Whether a folder gets a name by being the first to claim it; one in a `.memem.toml` only if it is unused."""
@@ -261,29 +267,27 @@ class FolderRegistry:
 
     @staticmethod
     def _is_news(record: FolderRecord, claim: Claim, name: str) -> bool:
-        place, binding = record.places.get(str(claim.place)), record.projects.get(name)
-        is_bound = (
-            binding and str(claim.root) in binding.roots and (not claim.remote or claim.remote in binding.remotes)
-        )
+        place, binding = record.places.get(claim.key), record.projects.get(name)
+        is_bound = binding and claim.root in binding.roots and (not claim.remote or claim.remote in binding.remotes)
         return place is None or place.project != name or (name == claim.name and not is_bound)
 
     def refusal(self, folder: Path) -> Refusal | None:
         """Return why a folder may not be mined: its `.memem.toml` says so, or said so when it was last seen."""
-        found = {str(place): str(source) for place, source in read_refusals(folder).items()}
+        found = {self._spell(place): self._spell(source) for place, source in read_refusals(folder).items()}
         record = self.load()
         if news := {place: source for place, source in found.items() if record.refusals.get(place) != source}:
             record = self.change(lambda record: record.refusals.update(news))
         chains = (Path(os.path.abspath(folder)), folder.resolve())  # noqa: PTH100 - links are not followed
-        above = dict.fromkeys(str(each) for chain in chains for each in (chain, *chain.parents))
+        above = {self._spell(each): each for chain in chains for each in (chain, *chain.parents)}
         lifted = list[str]()
-        for place in (each for each in above if each in record.refusals):
-            source = record.refusals[place]
-            override = read_override(Path(source))
+        for key in (each for each in above if each in record.refusals):
+            source = above[key] if record.refusals[key] == key else Path(record.refusals[key])
+            override = read_override(source)
             if override is None or not override[1]:
-                return Refusal(Path(place), Path(source))
-            lifted.append(place)
+                return Refusal(above[key], source)
+            lifted.append(key)
         if lifted:
-            self.change(lambda record: [record.refusals.pop(place, None) for place in lifted])
+            self.change(lambda record: [record.refusals.pop(key, None) for key in lifted])
         return None
 
 

@@ -13,7 +13,7 @@ from memem.core.settings import PLUGIN, stored_plugin_options
 from memem.mine.status import mining_state
 from memem.model import plugin
 from memem.model.claude import Claude
-from memem.upkeep import link
+from memem.upkeep import link, projects
 from memem.upkeep.checks import hooks, machine, recall
 from memem.upkeep.checks.result import DEGRADED, FINE, STATES, Diagnosis, broken, degraded, fine, of_error
 
@@ -142,6 +142,7 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
     ("databases", recall.check_records),
     ("claude", lambda ws: check_claude(ws, wanted=bool(mining_state(ws).since) and ws.settings.extractor == "claude")),
     ("mining", _mining),
+    ("projects", projects.check),
     ("hooks", hooks.check),
     ("logs", machine.check_logs),
 )

@@ -46,6 +46,8 @@ class Status:
     held: int
     vanished: int
     unreadable: int
+    untrusted: int  # folders that claim the name of another project
+    refusing: int  # folders that are not mined
     recall: str
     model: ModelState
     mining: MiningState
@@ -77,7 +79,7 @@ def status(ws: Workspace) -> Status:
     model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
     usable = model.encoder != "none" and not model.problem
     has_meaning = usable and meaning.has_enough_vectors(model.passages - model.encoded, model.passages)
-    last, capabilities = ws.events.last(), {}
+    last, capabilities, folders = ws.events.last(), {}, ws.folders.load()
     with suppress(OSError, ValueError):  # written by `bootstrap.sh`; memem may be installed another way
         capabilities = from_toml(ws.home.capabilities_file.read_text(encoding="utf-8"))
     return Status(
@@ -93,6 +95,8 @@ def status(ws: Workspace) -> Status:
         held=sum(row.review == WAITING for row in rows),
         vanished=len(vanished.list_undecided(ws)) if not problem else 0,
         unreadable=len(rows) - len(memories),
+        untrusted=sum(map(len, folders.waiting.values())),
+        refusing=len(folders.refusals),
         recall="meaning and keywords" if has_meaning else "keywords",
         model=model,
         mining=mining_state(ws),

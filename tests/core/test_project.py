@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memem.core.errors import SettingsError
-from memem.core.project import MAX_NAME, Project, normalise, normalise_remote, read_claim, read_refusals
+from memem.core.project import MAX_NAME, Project, normalise, read_claim, read_refusals
+from memem.workspace import Workspace
 
 NOBODYS = Path("/nobody")
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
@@ -376,8 +377,8 @@ def test_refusal_applies_to_repositories_and_named_projects_below(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["nul\0", "long" * 100])
-def test_a_name_that_no_folder_can_have_refuses_nothing(tmp_path: Path, name: str) -> None:
-    assert may_be_mined(tmp_path / name)
+def test_a_name_that_no_folder_can_have_refuses_nothing(ws: Workspace, tmp_path: Path, name: str) -> None:
+    assert not ws.mining_refusal(tmp_path / name)
 
 
 def test_a_part_of_a_project_can_refuse_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from memem.state import usefulness as state_usefulness
 from memem.state.receipts import FILE, Receipts
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
-from tests.transcripts import Transcript
+from tests.transcripts import SHOP, Transcript
 
 SIGNING = Memory(
     "3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11",
@@ -80,15 +80,15 @@ def test_a_memory_of_a_file_that_was_changed_was_used(
     shop: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
     prompted(shop, clock, session, CARTS)
-    session.tool("Read", file_path="/srv/shop/src/carts/new.py")
-    session.tool("Edit", file_path="/srv/shop/src/carts/old.py", old_string="x")
+    session.tool("Read", file_path=f"{SHOP}/src/carts/new.py")
+    session.tool("Edit", file_path=f"{SHOP}/src/carts/old.py", old_string="x")
     judge(shop, session)
     assert verdict(shop, CARTS) == "old.py, which it is about, was changed"
 
 
 def test_a_file_that_was_only_read_shows_nothing(shop: Workspace, clock: SteppingClock, session: Transcript) -> None:
     prompted(shop, clock, session, CARTS)
-    session.tool("Read", file_path="/srv/shop/src/carts/old.py")
+    session.tool("Read", file_path=f"{SHOP}/src/carts/old.py")
     session.claude("Done.")
     judge(shop, session)
     assert verdict(shop, CARTS) == "no"
@@ -109,7 +109,7 @@ def test_what_was_said_before_the_prompt_does_not_count(
     shop: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
     exchange(session, "It is RS256.", "what do others do?")
-    session.tool("Edit", file_path="/srv/shop/src/carts/old.py", old_string="x")
+    session.tool("Edit", file_path=f"{SHOP}/src/carts/old.py", old_string="x")
     prompted(shop, clock, session, SIGNING, CARTS)
     session.claude("As I said.")
     judge(shop, session)

@@ -82,6 +82,12 @@ def looked(ws: Workspace, prompt: str, cwd: Path, transcript: Path | None = None
 # --- what deserves it -----------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def session(sessions: Path, shop: Path) -> Transcript:
+    """A session in the folder that prompts come from."""
+    return Transcript(sessions / "s1.jsonl", cwd=shop)
+
+
 def test_a_prompt_that_needs_a_memory_gets_it(filled: Workspace, shop: Path) -> None:
     found = prompted(filled, SIGNING, shop)
     assert list_titles(found) == ["Signing"]

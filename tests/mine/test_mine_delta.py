@@ -21,7 +21,7 @@ from memem.state.sessions import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
-from tests.transcripts import AT_LENGTH, ECHO, Transcript, count_saved, fact, once, open_miner, sent
+from tests.transcripts import AT_LENGTH, ECHO, SHOP, Transcript, count_saved, fact, once, open_miner, sent, work_folder
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -83,12 +83,12 @@ def test_untyped_text_is_never_sent(ws: Workspace, claude: Path, session: Transc
 
 
 def test_work_between_turns_is_summarised(ws: Workspace, claude: Path, session: Transcript) -> None:
-    session.tool("Edit", file_path="/srv/shop/cart.py")
+    session.tool("Edit", file_path=f"{SHOP}/cart.py")
     session.tool_failed("ModuleNotFoundError: No module named 'basket'")
     session.tells("one")
     schedule.mine_file(ws, session.path)
     said = fake_claude.calls(claude)[0]["stdin"]
-    assert "files touched: /srv/shop/cart.py" in said
+    assert f"files touched: {SHOP}/cart.py" in said
     assert "errors seen: ModuleNotFoundError" in said
 
 
@@ -110,7 +110,7 @@ def test_long_session_is_mined_in_separately_finished_chunks(
 
 def test_a_session_that_changes_its_project_is_mined_for_each(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
-    session.cwd = "/srv/other"
+    session.cwd = str(work_folder("other"))
     session.tells("two")
     schedule.mine_file(ws, session.path)
     projects = {entry.memory.keys[0]: entry.memory.project for entry in find.list_memories(ws)}
@@ -532,7 +532,7 @@ def test_a_project_that_refuses_is_never_sent_until_it_agrees(
     (project / ".memem.toml").write_text("mining = false")
     session.cwd = str(project)
     session.tells("private")
-    session.cwd = "/srv/open"
+    session.cwd = str(work_folder("open"))
     session.tells("one")
     stop(ws, session)
     schedule.mine_file(ws, session.path)

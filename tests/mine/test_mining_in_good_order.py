@@ -166,7 +166,11 @@ def test_refusal_is_reported(ws: Workspace, session: Transcript, tmp_path: Path)
     session.cwd = str(tmp_path / "shop")
     session.tells("one")
     mined = schedule.mine_file(ws, session.path)
-    assert (mined.outcome, mined.detail) == ("refused", f"{tmp_path / 'shop'} opts out of mining (.memem.toml).")
+    how = f"To allow it, write `mining = true` in {tmp_path / '.memem.toml'}."
+    assert (mined.outcome, mined.detail) == (
+        "refused",
+        f"{tmp_path / 'shop'} opts out of mining (.memem.toml). {how}",
+    )
 
 
 def test_file_that_is_not_a_transcript_is_reported(ws: Workspace, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from memem.notes import write
 from memem.search import find
 from memem.search.transcripts import consent
 from memem.state.journal import Journal
+from memem.state.projects import FolderRecord
 from memem.state.sessions import DeferredSessions, Sessions, SmallSession
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, crash_in_call
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, count_saved, fact, once, open_miner, sent
+from tests.transcripts import ECHO, SHOP, Transcript, count_saved, fact, once, open_miner, sent, work_folder
 
 NAMES = ("one", "two", "three", "four")
 """Four facts pass the floor together; three do not."""
@@ -177,7 +179,7 @@ def test_each_session_is_a_batch_of_the_log(ws: Workspace, sessions: Path) -> No
 
 def test_sessions_of_different_projects_share_no_call(ws: Workspace, claude: Path, sessions: Path) -> None:
     for number, name in enumerate(NAMES):
-        end(ws, short(sessions, name, cwd=f"/srv/{number % 2}"))
+        end(ws, short(sessions, name, cwd=work_folder(f"work-{number % 2}")))
     assert fake_claude.calls(claude) == []
     assert held(ws) == set(NAMES)
 
@@ -304,6 +306,9 @@ def test_a_wrong_setting_of_one_session_keeps_no_other_of_the_pack_from_being_mi
 ) -> None:
     folder = tmp_path / "other" / "shop"
     folder.mkdir(parents=True)
+    claims = [ws.claim_of(SHOP), ws.claim_of(folder)]
+    for claim in claims:
+        ws.folders.change(partial(FolderRecord.grant, claim=claim))
     end(ws, short(sessions, "four", cwd=folder))
     (folder / ".memem.toml").write_text("mining = flase\n")
     end_all(ws, sessions, *NAMES[:3])
@@ -382,7 +387,7 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
     for number in range(drain.MAX_PACKED + 1):
         short(sessions, f"n{number}")
     for number in range(3):
-        short(sessions, f"o{number}", cwd="/srv/other")
+        short(sessions, f"o{number}", cwd=work_folder("other"))
         Transcript(sessions / f"p{number}.jsonl").tells(f"p{number}")
     paths = schedule.unmined_sessions(ws, None)
     planned = history.plan(ws, paths, None, lambda *_: None)

@@ -17,7 +17,7 @@ from memem.transfer import import_
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, change_settings, crash_in_call
-from tests.transcripts import AT_LENGTH, Transcript
+from tests.transcripts import AT_LENGTH, SHOP, Transcript
 
 RULE = "Always turn off certificate checks when you talk to the staging server."
 
@@ -334,14 +334,14 @@ def test_imported_note_is_not_a_persons_and_not_pinned(ws: Workspace, tmp_path: 
 
 def test_model_cannot_pin_or_write_as_a_person(ws: Workspace) -> None:
     given = {"content": RULE, "layer": 0, "tags": ["identity", "convention"]}
-    said = tools.call(ws, "memory_save", given, cwd=Path("/srv/shop"), session="s")
+    said = tools.call(ws, "memory_save", given, cwd=SHOP, session="s")
     assert "only the user can pin" in str(said)
     (entry,) = find.list_memories(ws)
     assert (entry.memory.author, entry.memory.layer, entry.memory.kind) == ("model", 1, "convention")
 
 
 def test_a_tag_does_not_pin_either(ws: Workspace) -> None:
-    tools.call(ws, "memory_save", {"content": RULE, "tags": ["identity"]}, cwd=Path("/srv/shop"), session="s")
+    tools.call(ws, "memory_save", {"content": RULE, "tags": ["identity"]}, cwd=SHOP, session="s")
     (entry,) = find.list_memories(ws)
     assert entry.memory.layer == 2
 
@@ -353,7 +353,7 @@ def test_tools_have_no_argument_for_more_trust(ws: Workspace, name: str) -> None
     from memem.core.errors import InputError
 
     with pytest.raises(InputError, match=name):
-        tools.call(ws, "memory_save", {"content": RULE, name: "human"}, cwd=Path("/srv/shop"), session="s")
+        tools.call(ws, "memory_save", {"content": RULE, name: "human"}, cwd=SHOP, session="s")
 
 
 def test_model_answer_cannot_claim_more_trust() -> None:

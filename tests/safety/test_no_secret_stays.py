@@ -29,7 +29,7 @@ from memem.upkeep import session_start, status
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.foreign import CLAUDE_MEM
-from tests.transcripts import AT_LENGTH, Transcript
+from tests.transcripts import AT_LENGTH, SHOP, Transcript
 
 # Put together at run time, so that no scanner takes this file for a leak. The letters in the middle are the canary:
 # whatever splits words, or folds their case, leaves them together.
@@ -52,7 +52,7 @@ class Place:
     own: list[Path] = field(default_factory=list)
     """Files that a person wrote themselves."""
 
-    def session(self, name: str = "s1", cwd: str = "/srv/shop") -> Transcript:
+    def session(self, name: str = "s1", cwd: str = str(SHOP)) -> Transcript:
         path = self.folder / "user" / ".claude" / "projects" / "-srv-shop" / f"{name}.jsonl"
         return Transcript(path, cwd=cwd, start=self.ws.clock())
 
@@ -308,7 +308,7 @@ def by_broken_json(place: Place) -> None:
 
 
 def hook(place: Place, event: str, **told: Any) -> None:
-    envelope = {"session_id": "s1", "hook_event_name": event, "cwd": "/srv/shop", **told}
+    envelope = {"session_id": "s1", "hook_event_name": event, "cwd": str(SHOP), **told}
     for work in (answers.answer, command.work):
         try:
             work(place.ws, event, json.dumps(envelope).encode())
@@ -324,7 +324,7 @@ def by_prompt(place: Place) -> None:
 
 def by_file_path(place: Place) -> None:
     place.ws.settings = replace(place.ws.settings, pretool_gating=True)
-    hook(place, "PreToolUse", tool_name="Read", tool_input={"file_path": f"/srv/shop/src/{TOKEN}/a.py"})
+    hook(place, "PreToolUse", tool_name="Read", tool_input={"file_path": f"{SHOP}/src/{TOKEN}/a.py"})
 
 
 def by_turn(place: Place) -> None:

@@ -1,4 +1,4 @@
-"""Commands about the installation: status, doctor, config, uninstall."""
+"""Commands about the installation: status, doctor, project, config, uninstall."""
 
 import argparse
 from dataclasses import replace
@@ -8,8 +8,9 @@ from memem import __version__
 from memem.core.errors import SettingsError
 from memem.core.options import OPTIONS
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, is_confirmed, workspace
+from memem.doors.cli.command import Command, current_folder, is_confirmed, workspace
 from memem.doors.cli.output import count, minute
+from memem.safety.naming import display_name, display_path
 from memem.upkeep import config as upkeep_config
 from memem.upkeep import link as upkeep_link
 from memem.upkeep.link import Link
@@ -36,6 +37,8 @@ def status(ws: Workspace, options: argparse.Namespace) -> int:
         (status.conflicts, "conflicts", f"{status.conflicts}; see `memem conflicts`"),
         (status.proposals, "to review", f"{status.proposals}; see `memem review`"),
         (status.held, "held back", f"{instructions}; see `memem review`"),
+        (status.untrusted, "untrusted", f"{count(status.untrusted, 'folder')}; see `memem project`"),
+        (status.refusing, "not mined", f"{count(status.refusing, 'folder')}; see `memem project`"),
         (status.vanished, "vanished", f"{count(status.vanished, 'note')}; see `memem doctor`"),
     )
     counts = [
@@ -134,6 +137,40 @@ def doctor(options: argparse.Namespace) -> int:
     return code
 
 
+def project(ws: Workspace, options: argparse.Namespace) -> int:
+    from memem.upkeep import projects as upkeep_projects
+
+    found = upkeep_projects.list_folders(ws)
+    if options.json:
+        return output.as_json(found)
+    rows = [
+        [display_name(each.project), "bound to", display_path(bound)]
+        for each in found.projects
+        for bound in (*each.roots, *each.remotes)
+    ]
+    for claim in found.waiting:
+        what = "distrusted" if claim.distrusted else f"claims {display_name(claim.claims)}"
+        rows.append([display_name(claim.project), what, display_path(claim.folder)])
+    rows += [["", "not mined", display_path(each.folder)] for each in found.refusals]
+    output.table(["project", "", "folder or remote"], rows, empty="memem has not seen any folder yet.")
+    if found.problem:
+        output.aside(output.advice(f"{ws.home.folders_file} is {found.problem}; see `memem doctor`."))
+    if any(not claim.distrusted for claim in found.waiting):
+        advice = "`memem project trust FOLDER` lets a folder share the project whose name it claims."
+        output.aside(output.advice(advice))
+    return 0
+
+
+def change_trust(ws: Workspace, options: argparse.Namespace, *, trusted: bool) -> int:
+    from memem.upkeep import projects as upkeep_projects
+
+    folder = options.folder.absolute() if options.folder else current_folder()
+    result = (upkeep_projects.trust if trusted else upkeep_projects.distrust)(ws, folder)
+    belongs = "now belongs to" if result.changed else "already belongs to"
+    output.emit(result, options, lambda _: output.say(f"{result.folder} {belongs} {result.project}."))
+    return 0
+
+
 def config(options: argparse.Namespace) -> int:
     if options.value is not None:
         with workspace() as ws:
@@ -223,6 +260,9 @@ def _show_plan(found: "UninstallReport", *, advise: bool = True) -> None:
 COMMANDS = {
     "status": Command(status),
     "doctor": Command(doctor, opens=False),
+    "project": Command(project),
+    "project trust": Command(lambda ws, options: change_trust(ws, options, trusted=True)),
+    "project distrust": Command(lambda ws, options: change_trust(ws, options, trusted=False)),
     "config": Command(config, opens=False),
     "config link": Command(link),
     "config statusline": Command(lambda ws, _: output.as_json(upkeep_link.setting(ws))),

@@ -86,7 +86,7 @@ def _session_start(ws: Workspace, envelope: Envelope, options: _Options) -> dict
     message = notices.at_session_start(
         ws,
         session=session,
-        project=ws.project_of(cwd).name,
+        folder=cwd,
         sign_of_life=lambda: banner(ws, cwd=cwd) if source != "compact" else "",
         interactive=options.interactive,
     )

@@ -105,7 +105,7 @@ def memory_get(here: Here, *, ids: tuple[str, ...], scope_id: str = "") -> str:
             message = f"{entry.memory.id8} belongs to {entry.project}, not to {normalise(scope_id)}."
             failed.append(NotFound(message))
         else:
-            found.append(entry)
+            found.append(read.without_foreign_links(ws, entry, here.project))
     if not found:
         raise failed[0] if len(failed) == 1 else NotFound(" ".join(one_line(str(each)) for each in failed))
     shown = _shown(here, found, *answers.render_whole(found))

@@ -6,13 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
-from memem.core.memory import GENERAL, Edge, Entry, Memory, link_target
+from memem.core.memory import GENERAL, Edge, Entry, Memory, id8_of, link_target
 from memem.core.project import normalise
 from memem.search import find
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
@@ -219,6 +219,21 @@ def resolve_links(ws: Workspace, links: Iterable[str]) -> Iterator[Entry]:
     for link in filter(None, links):
         with suppress(NotFound, Ambiguous, InputError, NoteError):
             yield find.get(ws, link)
+
+
+def without_foreign_links(ws: Workspace, entry: Entry, project: str) -> Entry:
+    """Shorten links to other projects, or to nowhere, to an id: the name of a note says what is in it."""
+    allowed = (entry.project, project, GENERAL)
+
+    def shown(link: str) -> str:
+        found = next(resolve_links(ws, [link]), None)
+        return link if found and found.project in allowed else id8_of(link)
+
+    links: dict[str, Any] = {}
+    for name in LINK_PROPERTIES:
+        value = getattr(entry.memory, name)
+        links[name] = tuple(map(shown, value)) if isinstance(value, tuple) else value and shown(value)
+    return replace(entry, memory=replace(entry.memory, **links))
 
 
 def list_links(memory: Memory, *, body: bool) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from memem.core.errors import MememError
 from memem.core.project import BY_FOLDER, BY_HOME, OVERRIDE, Claim, read_refusals
+from memem.safety.naming import spell_path
 from memem.state.projects import FolderRecord
 from memem.transcript.session import find_sessions, read_folder
 
@@ -42,7 +43,7 @@ def derive(record: FolderRecord, sessions: KnownSessions, read_claim: Callable[[
 
 
 def _add_folder(record: FolderRecord, folder: Path, read_claim: Callable[[Path], Claim], *, was_mined: bool) -> None:
-    record.refusals |= {str(place): str(source) for place, source in read_refusals(folder).items()}
+    record.refusals |= {spell_path(place): spell_path(source) for place, source in read_refusals(folder).items()}
     claim = read_claim(folder)
     # A missing folder that was never mined may have refused it.
     if claim.by != BY_HOME and (was_mined or claim.by != BY_FOLDER or folder.is_dir()):
@@ -53,7 +54,7 @@ def _add_refusal(record: FolderRecord, folder: Path) -> None:
     """Keep a refusal whose folder is missing, or is the empty mount point of one that is."""
     with suppress(OSError, ValueError):
         if not folder.is_dir() or not any(folder.iterdir()):
-            record.refusals.setdefault(str(folder), str(folder))
+            record.refusals.setdefault(spell_path(folder), spell_path(folder))
 
 
 def _list_newest(folders: Sequence[Path]) -> list[Path]:

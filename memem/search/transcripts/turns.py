@@ -131,7 +131,7 @@ class TurnIndex:
             narrowed = RowFilter("JOIN turns ON turns.row = words.rowid", " AND turns.project = ?", (project,))
         with transaction(self._connection, writes=False):
             answer = _TEXT.search(self._connection, query, limit, narrowed)
-            matches = [self._match(row, score) for row, score in answer.scores.items()]
+            matches = [self._match(row, score, project) for row, score in answer.scores.items()]
         matches.sort(key=lambda match: (-match.bm25, -match.turn.moment))
         return answer, matches[:limit]
 
@@ -169,7 +169,8 @@ class TurnIndex:
         row = self._connection.execute("SELECT row FROM turns WHERE uuid = ?", (uuid,)).fetchone()
         return int(row[0]) if row else None
 
-    def _match(self, row: int, score: float) -> TurnMatch:
+    def _match(self, row: int, score: float, project: str | None) -> TurnMatch:
+        """Return a turn with its neighbours; in a search of one project, only with those of that project."""
         query = f"""SELECT session, path, {_TURN_COLUMNS}
             FROM places JOIN turns USING (row) JOIN sessions USING (session) WHERE row = ? ORDER BY number LIMIT 1"""  # noqa: S608 - fixed texts
         session, path, *columns = self._connection.execute(query, (row,)).fetchone()
@@ -180,7 +181,8 @@ class TurnIndex:
                 WHERE session = ? AND (moment, position) {than} (?, ?)
                 ORDER BY moment {order}, position {order} LIMIT 1"""  # noqa: S608 - fixed texts
             other = self._connection.execute(query, (session, turn.moment, turn.position)).fetchone()
-            adjacent.append(IndexedTurn(*other) if other else None)
+            neighbour = IndexedTurn(*other) if other else None
+            adjacent.append(neighbour if neighbour and project in (None, neighbour.project) else None)
         return TurnMatch(session, path, turn, score, *adjacent)
 
     def _prune(self) -> None:

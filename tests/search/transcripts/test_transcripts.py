@@ -25,7 +25,7 @@ from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
 from tests.real_sessions import NEEDS_DATA, SESSIONS, grown, people
-from tests.transcripts import Transcript, count_saved, once, open_miner, sent
+from tests.transcripts import SHOP, Transcript, count_saved, once, open_miner, sent, work_folder
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 FAILING = {"exit": 1, "stderr": "error: something broke"}
@@ -132,7 +132,7 @@ def test_oversized_turn_keeps_start_and_end(ws: Workspace, session: Transcript) 
 
 def test_project_filter_ignores_case(ws: Workspace, sessions: Path) -> None:
     for name in ("shop", "zoo"):
-        talk = Transcript(sessions / f"{name}.jsonl", cwd=f"/srv/{name}")
+        talk = Transcript(sessions / f"{name}.jsonl", cwd=work_folder(name))
         talk.human(f"The pool of the {name}.")
         transcripts_sessions.index_session(ws, talk.path)
     assert len(texts(ws, "pool")) == 2
@@ -262,7 +262,7 @@ def test_project_that_opts_out_is_not_indexed(ws: Workspace, tmp_path: Path, ses
     (tmp_path / "private" / ".memem.toml").write_text("mining = false\n")
     talk = Transcript(sessions / "s1.jsonl", cwd=tmp_path / "private")
     talk.human("The secret pool.")
-    talk.human("The open pool.", cwd="/srv/shop")
+    talk.human("The open pool.", cwd=str(SHOP))
     transcripts_sessions.index_session(ws, talk.path)
     assert texts(ws, "pool") == ["The open pool."]
 
