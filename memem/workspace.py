@@ -254,7 +254,7 @@ class Workspace(Surroundings):
         self._derive_folders(derived, seconds=float("inf"))
         self.folders.change(lambda record: record.merge(derived))
 
-    def _derive_folders(self, record: FolderRecord, seconds: float = DERIVE_SECONDS) -> None:
+    def _derive_folders(self, record: FolderRecord, seconds: float | None = None) -> None:
         if not self.home.state_file.exists() and not self.home.events_file.exists():
             record.complete = True  # a new home
             return
@@ -263,7 +263,7 @@ class Workspace(Surroundings):
         outcomes: Mapping[str, tuple[str, str]] = {}
         with suppress(MememError):  # of a damaged state nothing is known
             outcomes = self.state.sessions.outcomes() if self.home.state_file.exists() else {}
-        until = time.monotonic() + seconds
+        until = time.monotonic() + (DERIVE_SECONDS if seconds is None else seconds)
         sessions = KnownSessions(self.session_folders, outcomes, lambda: time.monotonic() < until)
         derive(record, sessions, self.claim_of)
 

@@ -44,6 +44,7 @@ from memem.upkeep.checks.result import Diagnosis
 from memem.upkeep.config import Setting
 from memem.upkeep.curate import Curated, NotApplied, Suggestion
 from memem.upkeep.graph_audit import Audit, Flaw
+from memem.upkeep.projects import KnownFolders, KnownProject, MiningRefusal, TrustChange, WaitingClaim
 from memem.upkeep.status import Finding, Status
 from memem.upkeep.uninstall import InstalledPart, UninstallReport
 
@@ -97,6 +98,11 @@ SHAPES: dict[str, Any] = {
     "uninstall result": UninstallReport,
     "part": InstalledPart,
     "status": Status,
+    "known folders": KnownFolders,
+    "known project": KnownProject,
+    "waiting claim": WaitingClaim,
+    "mining refusal": MiningRefusal,
+    "trust change": TrustChange,
     "finding": Finding,
     "model": ModelState,
     "encode result": EncodeReport,

@@ -58,7 +58,8 @@ def display_path(path: object) -> str:
     """Return a path as a model may see it, without secrets."""
     from memem.safety.gate import clean_line
 
-    return display_name(clean_line(str(path).encode("utf-8", "replace").decode()))
+    line = clean_line(str(path).encode("utf-8", "replace").decode())
+    return HIDDEN_NAME if any(map(_reads_like_order, (line, *re.split(r"[/\\]", line)))) else line
 
 
 def may_be_order(name: str) -> bool:

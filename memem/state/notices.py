@@ -63,6 +63,7 @@ class NoticeBoard:
     def claim_problem(self, key: str, text: str) -> bool:
         """Whether the caller should show a problem: it has not been shown with this text."""
         marker = self._folder / f"{_SHOWN}{key}-{zlib.crc32(text.encode()):08x}"
+        files.make_private_folder(self._folder)
         try:
             os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE_FILE))
         except FileExistsError:

@@ -29,6 +29,7 @@ from memem.core.project import (
 )
 
 Spell = Callable[[Path], str]  # how a path is stored: without secrets
+MAX_PLACES = 1_000  # every hook reads them
 VERSION = 1
 DAMAGED, NEWER = "damaged", "written by a newer version of memem"
 
@@ -131,6 +132,18 @@ class FolderRecord:
         self.refusals = other.refusals | self.refusals
         self.complete = self.complete or other.complete
 
+    def prune(self, most: int, has_notes: Callable[[str], bool]) -> None:
+        """Drop folders that are gone, the oldest first, down to `most`, and names that nothing uses any more."""
+        gone = [key for key in self.places if not Path(key).is_dir()]
+        for key in gone[: max(0, len(self.places) - most)]:
+            name = self.places.pop(key).project
+            self.waiting.pop(key, None)
+            binding = self.projects.get(name, Binding())
+            if key in binding.roots:
+                binding.roots.remove(key)
+            if not binding.roots and not binding.remotes and not has_notes(name):
+                self.projects.pop(name, None)
+
     def own_name(self, claim: Claim) -> str:
         """A name that only this claim's remote, else its root, gets."""
         import hashlib
@@ -224,6 +237,10 @@ class FolderRegistry:
         if not stamp or record.problem == DAMAGED:
             self._derive(record)
         return record
+
+    def prune(self) -> None:
+        if len(self.load().places) > MAX_PLACES:
+            self.change(lambda record: record.prune(MAX_PLACES, self._has_notes))
 
     def resolve(self, claim: Claim, folder: Path) -> Project:
         """Return the project that a folder gets for its claim."""

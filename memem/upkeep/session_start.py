@@ -62,7 +62,11 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
         lambda ws: staleness.check(ws, folder),
         build.refresh_in_background,
         lambda ws: _write_pages(ws, folder),
-        *((_prune_contexts, _prune_mining, forget.drop_old, rebuild.drop_unused) if _may_prune(ws) else ()),
+        *(
+            (_prune_contexts, _prune_mining, lambda ws: ws.folders.prune(), forget.drop_old, rebuild.drop_unused)
+            if _may_prune(ws)
+            else ()
+        ),
         rebuild.remove_leftovers,
         statusline.update,
         schedule.sweep,

@@ -24,8 +24,10 @@ def _new_users(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def start(ws: Workspace, session: str = "s1", *, project: str = "shop", interactive: bool = True) -> str:
+    folder = ws.user_home / project
+    folder.mkdir(parents=True, exist_ok=True)
     return notices.at_session_start(
-        ws, session=session, project=project, sign_of_life=lambda: SIGN, interactive=interactive
+        ws, session=session, folder=folder, sign_of_life=lambda: SIGN, interactive=interactive
     )
 
 

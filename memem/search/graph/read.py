@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
-from memem.core.memory import GENERAL, Edge, Entry, Memory, id8_of, link_target
+from memem.core.memory import GENERAL, Edge, Entry, Memory, link_target
 from memem.core.project import normalise
 from memem.search import find
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
@@ -222,12 +222,12 @@ def resolve_links(ws: Workspace, links: Iterable[str]) -> Iterator[Entry]:
 
 
 def without_foreign_links(ws: Workspace, entry: Entry, project: str) -> Entry:
-    """Shorten links to other projects, or to nowhere, to an id: the name of a note says what is in it."""
+    """Shorten links to notes of other projects to their ids: the name of a note says what is in it."""
     allowed = (entry.project, project, GENERAL)
 
     def shown(link: str) -> str:
         found = next(resolve_links(ws, [link]), None)
-        return link if found and found.project in allowed else id8_of(link)
+        return link if found is None or found.project in allowed else found.memory.id8
 
     links: dict[str, Any] = {}
     for name in LINK_PROPERTIES:
