@@ -4,26 +4,25 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from memem import __version__
-from memem.core import files, options, project
+from memem.core import files, options
 from memem.core import settings as core_settings
 from memem.core.dates import Clock, Ticks, system_clock
-from memem.core.errors import MememError, ModelError, OverrideError
+from memem.core.errors import MememError, ModelError
 from memem.core.home import Home, VaultPaths
-from memem.core.project import Claim, Project
+from memem.core.project import Project
 from memem.core.settings import Settings, stored_plugin_options
 from memem.core.surroundings import Reach, Surroundings, reach_of
-from memem.safety.naming import clean_project_name, display_path, spell_path
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
-from memem.state.projects import FolderRecord, FolderRegistry
+from memem.search.transcripts.folders import FolderProjects
 from memem.vault.store import Store
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from memem.vault.tombstones import Tombstones
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
-
-DERIVE_SECONDS = 0.2  # once, in the first hook after an update; the rest is left to the background
 
 ChangedPages = Literal["conflicts", "notes", "new"]  # "new": also create pages that do not exist yet
 
@@ -216,56 +213,19 @@ class Workspace(Surroundings):
         return hashlib.sha256(repr(list(map(str, parts))).encode()).hexdigest()
 
     @cached_property
-    def folders(self) -> FolderRegistry:
-        path, fsync = self.home.folders_file, self.settings.fsync
-        derive, has_notes = self._derive_folders, self._has_notes
-        return FolderRegistry(path, fsync=fsync, derive=derive, has_notes=has_notes, spell=spell_path)
-
-    def claim_of(self, folder: Path) -> Claim:
-        """The project that a folder claims. Raises SettingsError."""
-        with _naming_safely():
-            claim = project.read_claim(folder, self.user_home)
-        root, remote, key = map(spell_path, (claim.root, claim.remote, claim.place))
-        return replace(claim, name=clean_project_name(claim.name), root=root, remote=remote, key=key)
+    def folders(self) -> FolderProjects:
+        return FolderProjects(
+            self.home,
+            self.user_home,
+            fsync=self.settings.fsync,
+            session_folders=self.session_folders,
+            read_outcomes=lambda: self.state.sessions.outcomes(),  # noqa: PLW0108 - opens state only when called
+            has_notes=self._has_notes,
+        )
 
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to. Raises SettingsError."""
-        return self.folders.resolve(self.claim_of(folder), folder)
-
-    def mining_refusal(self, folder: Path) -> str:
-        """Say why a folder's sessions may not be mined; empty if they may. Raises SettingsError."""
-        try:
-            with _naming_safely():
-                refusal = self.folders.refusal(folder)
-        except PermissionError:
-            return f"{display_path(folder)} cannot be read, so its sessions are not mined."
-        except (OSError, ValueError):
-            return ""  # no folder can have such a name
-        if refusal is None:
-            return ""
-        place, file = display_path(folder), display_path(refusal.file_folder / project.OVERRIDE)
-        return f"{place} opts out of mining ({project.OVERRIDE}). To allow it, write `mining = true` in {file}."
-
-    def derive_folders(self) -> None:
-        """Complete the record of folders from the sessions that an earlier version knew. Call it in the background."""
-        if self.folders.load().complete:
-            return
-        derived = FolderRecord()
-        self._derive_folders(derived, seconds=float("inf"))
-        self.folders.change(lambda record: record.merge(derived))
-
-    def _derive_folders(self, record: FolderRecord, seconds: float | None = None) -> None:
-        if not self.home.state_file.exists() and not self.home.events_file.exists():
-            record.complete = True  # a new home
-            return
-        from memem.search.transcripts.folders import KnownSessions, derive
-
-        outcomes: Mapping[str, tuple[str, str]] = {}
-        with suppress(MememError):  # of a damaged state nothing is known
-            outcomes = self.state.sessions.outcomes() if self.home.state_file.exists() else {}
-        until = time.monotonic() + (DERIVE_SECONDS if seconds is None else seconds)
-        sessions = KnownSessions(self.session_folders, outcomes, lambda: time.monotonic() < until)
-        derive(record, sessions, self.claim_of)
+        return self.folders.resolve(self.folders.claim_of(folder), folder)
 
     def _has_notes(self, name: str) -> bool:
         """Whether a project has notes; assumed while they are not indexed."""
@@ -320,15 +280,6 @@ class Workspace(Surroundings):
         from memem.search.encoders.minilm import MiniLM
 
         return MiniLM(found.folder, weights.IDENTITY)
-
-
-@contextmanager
-def _naming_safely() -> Iterator[None]:
-    """Name a `.memem.toml` in errors, which a model may read, so that its path cannot give orders."""
-    try:
-        yield
-    except OverrideError as problem:
-        raise OverrideError(display_path(problem.path), problem.problem) from None
 
 
 def reach() -> Reach:

@@ -31,7 +31,7 @@ from memem.search.transcripts import consent, turns
 from memem.state import contexts, database
 from memem.state.tables import CONTEXTS, STATE
 from memem.transfer import export, import_
-from memem.upkeep import curate, doctor, purge, status
+from memem.upkeep import curate, doctor, projects, purge, status
 from memem.upkeep.checks.result import BROKEN
 from memem.vault import note as notes
 from memem.workspace import Workspace
@@ -249,6 +249,14 @@ def _export_again(ws: Workspace, folder: Path) -> Known:
     return known
 
 
+def _claimed(ws: Workspace, folder: Path) -> Known:
+    """Another folder claims the name of a project."""
+    for place in ("first", "second"):
+        (folder / place / "zoo").mkdir(parents=True)
+        ws.project_of(folder / place / "zoo")
+    return {**_notes(ws, folder), "folder": str(folder / "second" / "zoo")}
+
+
 ACTIONS: Mapping[str, Action] = {
     "save": Action(_notes, lambda ws, _: save.save(ws, SECOND, project="zoo")),
     "first save": Action(lambda *_: {}, lambda ws, _: save.save(ws, SECOND, project="zoo")),
@@ -280,6 +288,7 @@ ACTIONS: Mapping[str, Action] = {
         lambda ws, folder: {**_notes(ws, folder), "target": str(folder / "x.json")},
         lambda ws, known: export.export(ws, Path(known["target"]), force=True),
     ),
+    "trust": Action(_claimed, lambda ws, known: projects.trust(ws, Path(known["folder"]))),
     "opt in": Action(_notes, lambda ws, _: consent.opt_in(ws)),
 }
 

@@ -112,7 +112,7 @@ def at_session_start(
 
 def _untrusted_claim(ws: Workspace, folder: Path) -> list[str]:
     """Say once per folder that it did not get the project whose name it claims."""
-    claim = ws.claim_of(folder)
+    claim = ws.folders.claim_of(folder)
     waiting = ws.folders.load().waiting.get(claim.root, {}).get(claim.name)
     if waiting is None or waiting.distrusted or ws.ticks() > ws.wanted_until:
         return []

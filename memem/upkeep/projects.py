@@ -12,7 +12,7 @@ from memem.core.home import using_home
 from memem.core.memory import GENERAL
 from memem.core.project import BY_HOME, OVERRIDE, list_foreign
 from memem.safety.naming import display_name, display_path
-from memem.state.projects import DAMAGED, FolderRecord
+from memem.state.folder_record import DAMAGED, FolderRecord
 from memem.upkeep.checks.result import Diagnosis, degraded, fine
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TrustChange:
 
 
 def list_folders(ws: Workspace) -> KnownFolders:
-    ws.derive_folders()
+    ws.folders.complete()
     record = ws.folders.load()
     projects = (KnownProject(name, tuple(b.roots), tuple(b.remotes)) for name, b in sorted(record.projects.items()))
     waiting = tuple(
@@ -93,8 +93,8 @@ def distrust(ws: Workspace, folder: Path) -> TrustChange:
 
 
 def _change(ws: Workspace, folder: Path, change: Callable[[FolderRecord, Claim], object]) -> TrustChange:
-    ws.derive_folders()
-    claim, before = ws.claim_of(folder), ws.project_of(folder).name
+    ws.folders.complete()
+    claim, before = ws.folders.claim_of(folder), ws.project_of(folder).name
     if claim.by == BY_HOME:
         raise InputError(f"{folder} always belongs to {GENERAL}. Name the folder of a project.")
     with using_home(ws.home):

@@ -52,7 +52,12 @@ _SHORT_WORD = 3
 
 def refine(ws: Workspace, folder: Path) -> int:
     """Shorten lines of the playbook of a folder's project; returns how many changed."""
-    if ws.settings.extractor != "claude" or ws.is_own_call or not consent.opted_in(ws) or ws.mining_refusal(folder):
+    if (
+        ws.settings.extractor != "claude"
+        or ws.is_own_call
+        or not consent.opted_in(ws)
+        or ws.folders.explain_refusal(folder)
+    ):
         return 0
     ledger, today = ws.state.ledger, ws.today()
     claude = None if ledger.pause(ws.clock().timestamp()) else ws.claude()

@@ -84,9 +84,9 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
 
 def _note_folder(ws: Workspace, folder: Path | None) -> None:
     """Record folders of earlier sessions, and whether this one refuses mining, in case it disappears."""
-    ws.derive_folders()
+    ws.folders.complete()
     if folder:
-        ws.mining_refusal(folder)
+        ws.folders.explain_refusal(folder)
 
 
 def _may_prune(ws: Workspace) -> bool:

@@ -378,7 +378,7 @@ def test_refusal_applies_to_repositories_and_named_projects_below(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["nul\0", "long" * 100])
 def test_a_name_that_no_folder_can_have_refuses_nothing(ws: Workspace, tmp_path: Path, name: str) -> None:
-    assert not ws.mining_refusal(tmp_path / name)
+    assert not ws.folders.explain_refusal(tmp_path / name)
 
 
 def test_a_part_of_a_project_can_refuse_alone(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from memem.model import claude as claude_module
 from memem.notes import write
 from memem.search import find
 from memem.search.transcripts import consent
+from memem.state.folder_record import FolderRecord
 from memem.state.journal import Journal
-from memem.state.projects import FolderRecord
 from memem.state.sessions import DeferredSessions, Sessions, SmallSession
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -306,7 +306,7 @@ def test_a_wrong_setting_of_one_session_keeps_no_other_of_the_pack_from_being_mi
 ) -> None:
     folder = tmp_path / "other" / "shop"
     folder.mkdir(parents=True)
-    claims = [ws.claim_of(SHOP), ws.claim_of(folder)]
+    claims = [ws.folders.claim_of(SHOP), ws.folders.claim_of(folder)]
     for claim in claims:
         ws.folders.change(partial(FolderRecord.grant, claim=claim))
     end(ws, short(sessions, "four", cwd=folder))

@@ -24,7 +24,7 @@ from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder
 from tests.transcripts import Transcript
 
-ALWAYS = ("python", "command", "home", "space", "claude", "mining", "plugin", "hooks")
+ALWAYS = ("python", "command", "home", "space", "claude", "mining", "projects", "plugin", "hooks")
 WITH_A_NOTE = (*ALWAYS, "locks", "vault", "index")
 
 

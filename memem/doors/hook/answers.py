@@ -158,7 +158,9 @@ def _context(event: str, text: str, message: str = "") -> dict[str, Any]:
 
 
 def _cwd(ws: Workspace, envelope: Envelope) -> Path:
-    """The session's folder, even if it is gone; the user's home if the path is unusable."""
+    """The session's folder, even if it is gone; the user's home if the path is unusable, or made up by the doctor."""
+    if text_of(envelope, "session_id") == notices.DOCTOR_SESSION:
+        return ws.user_home
     folder = Path(text_of(envelope, "cwd") or ws.user_home)
     try:
         folder.resolve().stat()

@@ -44,7 +44,8 @@ def work(ws: Workspace, event: str, envelope: bytes) -> None:
 
         folder = ""
         with suppress(InputError):  # a background rebuild of the index has no session
-            folder = text_of(read(envelope), "cwd")
+            fields = read(envelope)
+            folder = text_of(fields, "cwd") if text_of(fields, "session_id") != DOCTOR_SESSION else ""
         after_session_start(ws, Path(folder) if folder else None)
         return
     from memem.mine import schedule

@@ -1,53 +1,105 @@
-"""Derive the record of folders from earlier sessions, for a home written before memem kept one.
+"""Say which project a folder claims and gets, and whether it may be mined, in words that a model may read.
 
-Their folders keep the projects they have had, and refusals of mining that state recorded stay in force.
+A home written before memem recorded folders is filled once from the folders of its sessions: they keep the projects
+they have had, and refusals of mining that state recorded stay in force.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from memem.core.errors import MememError
-from memem.core.project import BY_FOLDER, BY_HOME, OVERRIDE, Claim, read_refusals
-from memem.safety.naming import spell_path
-from memem.state.projects import FolderRecord
-from memem.transcript.session import find_sessions, read_folder
+from memem.core.errors import MememError, OverrideError
+from memem.core.home import Home
+from memem.core.project import BY_FOLDER, BY_HOME, OVERRIDE, Claim, read_claim, read_refusals
+from memem.safety.naming import clean_project_name, display_path, spell_path
+from memem.state.folder_record import FolderRecord
+from memem.state.projects import FolderRegistry
 
+DERIVE_SECONDS = 0.2  # once, in the first hook after an update; the rest is left to the background
 MAX_SESSIONS = 5_000  # the newest; Claude Code deletes them after 30 days
-OPTED_OUT = f" opts out of mining ({OVERRIDE})."  # how versions before 0.11 recorded it
+OPTED_OUT = f" opts out of mining ({OVERRIDE})."  # also how earlier versions recorded it
+
+Outcomes = Mapping[str, tuple[str, str]]  # outcome and detail of mining, by session
 
 
-class KnownSessions(NamedTuple):
-    folders: Sequence[Path]
-    outcomes: Mapping[str, tuple[str, str]]  # of mining, by session
-    has_time: Callable[[], bool]
+class FolderProjects(FolderRegistry):
+    def __init__(
+        self,
+        home: Home,
+        user_home: Path,
+        *,
+        fsync: bool,
+        session_folders: Sequence[Path],
+        read_outcomes: Callable[[], Outcomes],
+        has_notes: Callable[[str], bool],
+    ) -> None:
+        super().__init__(home.folders_file, fsync=fsync, derive=self._derive, has_notes=has_notes, spell=spell_path)
+        self._home, self._user_home = home, user_home
+        self._session_folders, self._read_outcomes = session_folders, read_outcomes
 
+    def claim_of(self, folder: Path) -> Claim:
+        """The project that a folder claims. Raises SettingsError."""
+        with _naming_safely():
+            claim = read_claim(folder, self._user_home)
+        root, remote, key = map(spell_path, (claim.root, claim.remote, claim.place))
+        return replace(claim, name=clean_project_name(claim.name), root=root, remote=remote, key=key)
 
-def derive(record: FolderRecord, sessions: KnownSessions, read_claim: Callable[[Path], Claim]) -> None:
-    """Add folders, newest sessions first, while there is time; the record is `complete` if there was enough."""
-    for outcome, detail in sessions.outcomes.values():
-        if outcome == "refused" and OPTED_OUT in detail:
-            _add_refusal(record, Path(detail.partition(OPTED_OUT)[0]))
-    seen = set[str]()
-    for path in _list_newest(sessions.folders)[:MAX_SESSIONS]:
-        if not sessions.has_time():
+    def explain_refusal(self, folder: Path) -> str:
+        """Say why a folder's sessions may not be mined; empty if they may. Raises SettingsError."""
+        try:
+            with _naming_safely():
+                refusal = self.refusal(folder)
+        except PermissionError:
+            return f"{display_path(folder)} cannot be read, so its sessions are not mined."
+        except (OSError, ValueError):
+            return ""  # no folder can have such a name
+        if refusal is None:
+            return ""
+        file = display_path(refusal.file_folder / OVERRIDE)
+        return f"{display_path(folder)}{OPTED_OUT} To allow it, write `mining = true` in {file}."
+
+    def complete(self) -> None:
+        """Add everything that an earlier version knew. Takes seconds once: call it in the background."""
+        if not self.load().complete:
+            derived = FolderRecord()
+            self._derive(derived, seconds=float("inf"))
+            self.change(lambda record: record.merge(derived))
+
+    def _derive(self, record: FolderRecord, seconds: float | None = None) -> None:
+        """Add folders, newest sessions first, while there is time; the record is `complete` if there was enough."""
+        if not self._home.state_file.exists() and not self._home.events_file.exists():
+            record.complete = True  # a new home
             return
-        cwd = read_folder(path)
-        if not cwd or cwd in seen or not Path(cwd).is_absolute():
-            continue
-        seen.add(cwd)
-        with suppress(MememError, OSError, ValueError, RuntimeError):  # the session that uses it reports the problem
-            _add_folder(record, Path(cwd), read_claim, was_mined=sessions.outcomes.get(path.stem, ("",))[0] == "mined")
-    record.complete = True
+        until = time.monotonic() + (DERIVE_SECONDS if seconds is None else seconds)
+        outcomes: Outcomes = {}
+        with suppress(MememError):  # of a damaged state nothing is known
+            outcomes = self._read_outcomes() if self._home.state_file.exists() else {}
+        for outcome, detail in outcomes.values():
+            if outcome == "refused" and OPTED_OUT in detail:
+                _add_refusal(record, Path(detail.partition(OPTED_OUT)[0]))
+        from memem.transcript.session import read_folder
 
+        seen = set[str]()
+        for path in _list_newest(self._session_folders)[:MAX_SESSIONS]:
+            if time.monotonic() > until:
+                return
+            cwd = read_folder(path)
+            if not cwd or cwd in seen or not Path(cwd).is_absolute():
+                continue
+            seen.add(cwd)
+            with suppress(MememError, OSError, ValueError, RuntimeError):  # the session that uses it reports it
+                self._add_folder(record, Path(cwd), was_mined=outcomes.get(path.stem, ("",))[0] == "mined")
+        record.complete = True
 
-def _add_folder(record: FolderRecord, folder: Path, read_claim: Callable[[Path], Claim], *, was_mined: bool) -> None:
-    record.refusals |= {spell_path(place): spell_path(source) for place, source in read_refusals(folder).items()}
-    claim = read_claim(folder)
-    # A missing folder that was never mined may have refused it.
-    if claim.by != BY_HOME and (was_mined or claim.by != BY_FOLDER or folder.is_dir()):
-        record.grant(claim)
+    def _add_folder(self, record: FolderRecord, folder: Path, *, was_mined: bool) -> None:
+        refusals = read_refusals(folder).items()
+        record.refusals |= {spell_path(place): spell_path(source) for place, source in refusals}
+        claim = self.claim_of(folder)
+        # A missing folder that was never mined may have refused it.
+        if claim.by != BY_HOME and (was_mined or claim.by != BY_FOLDER or folder.is_dir()):
+            record.grant(claim)
 
 
 def _add_refusal(record: FolderRecord, folder: Path) -> None:
@@ -58,8 +110,19 @@ def _add_refusal(record: FolderRecord, folder: Path) -> None:
 
 
 def _list_newest(folders: Sequence[Path]) -> list[Path]:
+    from memem.transcript.session import find_sessions  # only an update needs it
+
     dated = list[tuple[int, Path]]()
     for path in find_sessions(folders):
         with suppress(OSError):  # deleted meanwhile
             dated.append((path.stat().st_mtime_ns, path))
     return [path for _, path in sorted(dated, reverse=True)]
+
+
+@contextmanager
+def _naming_safely() -> Iterator[None]:
+    """Name a `.memem.toml` in errors, which a model may read, so that its path cannot give orders."""
+    try:
+        yield
+    except OverrideError as problem:
+        raise OverrideError(display_path(problem.path), problem.problem) from None

@@ -64,13 +64,13 @@ class Projects:
         self._ws, self._asked = ws, asked
         self._names: dict[str, str | None] = {}
         self.refusals: dict[str, str] = {}  # folders that may not be mined, and why
-        ws.derive_folders()
+        ws.folders.complete()
 
     def name(self, cwd: str) -> str | None:
         """The project of a folder; None when it may not be mined. Raises SettingsError when its settings are broken."""
         if cwd not in self._names:
             folder = Path(cwd) if cwd else self._ws.user_home
-            name, why = "", self._ws.mining_refusal(folder)
+            name, why = "", self._ws.folders.explain_refusal(folder)
             try:
                 project = None if why else self._ws.project_of(folder)
                 name, is_known = (project.name, project.known and folder.is_absolute()) if project else ("", True)
