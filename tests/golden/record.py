@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -495,7 +496,7 @@ def call_python(at: Scenario) -> None:
     run, tokens = at.recorder, at.ids["tokens"]
     run.advance()
     run.note("api", f"{sorted(memem.__all__)}\n")
-    with memem.open(run.home, run.vault) as home:
+    with chdir(at.shop), memem.open(run.home, run.vault) as home:
 
         def call(text: str, act: Callable[[], Any]) -> Any:
             try:

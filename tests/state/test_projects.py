@@ -504,15 +504,15 @@ def test_an_untrusted_clone_may_not_read_the_project_it_claims_without_asking(
 ) -> None:
     clone = repository(tmp_path / "clone", EVIL, 'project = "shop-api"\n')
     (pinned,) = find.list_memories(ws, project="shop-api")
-    for tool, given in (
+    for tool, arguments in (
         ("memory_search", {"query": "x", "scope_id": "shop-api"}),
         ("context_assemble", {"query": "x", "project": "shop-api"}),
         ("memory_get", {"ids": [pinned.id]}),
         ("memory_timeline", {"memory_id": pinned.id}),
         ("transcript_search", {"query": "x", "scope_id": "shop-api"}),
     ):
-        assert decide_permission(ws, tool, given, folder=mine, can_ask=True).decision == ALLOW
-        assert decide_permission(ws, tool, given, folder=clone, can_ask=True).decision == ""
+        assert decide_permission(ws, tool, arguments, folder=mine, can_ask=True).decision == ALLOW
+        assert decide_permission(ws, tool, arguments, folder=clone, can_ask=True).decision == ""
 
 
 def test_a_memory_is_shown_without_the_titles_of_other_projects(ws: Workspace, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from memem.search import find, refresh
 from memem.upkeep import status as upkeep_status
 from memem.workspace import Workspace, open_workspace
 
+SESSION_FOLDER = Path("/home/ada/shop-api")  # of examples/session.jsonl
 _DEMO = load_table(__file__, "demo.toml")
 
 
@@ -36,6 +37,8 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def _show(ws: Workspace) -> None:
+    claim = ws.folders.claim_of(SESSION_FOLDER)
+    ws.folders.change(lambda record: record.grant(claim))  # the reader may have a project of that name
     question, paraphrase = _DEMO["searches"]
     relevant, irrelevant, later = _DEMO["prompts"]
     output.heading("1. Save a dozen memories from two projects as Markdown notes")
