@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice

@@ -18,8 +18,8 @@ from memem.inject.permissions import ALLOW, decide_permission
 from memem.mine import schedule
 from memem.notes import save
 from memem.search import find
+from memem.search.transcripts import consent
 from memem.search.transcripts import sessions as transcripts
-from memem.state import consent
 from memem.state.folder_record import FolderRecord
 from memem.state.sessions import SessionRecord
 from memem.upkeep import projects, session_start
