@@ -17,8 +17,9 @@ from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
 from memem.inject.prompt_kinds import is_approval
-from memem.mine import origins, prompt
+from memem.mine import prompt
 from memem.mine.origins import Origins
+from memem.mine.origins import of_chunk as read_origins
 from memem.notes import forget, reconcile
 from memem.notes.reconcile import Candidate, since
 from memem.safety.gate import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line
@@ -44,11 +45,18 @@ class Applied:
 
 
 def apply_all(
-    ws: Workspace, chunk: Chunk, operations: Sequence[Operation], undone: Collection[str] = ()
+    ws: Workspace,
+    chunk: Chunk,
+    operations: Sequence[Operation],
+    undone: Collection[str] = (),
+    origins: Origins | None = None,
 ) -> list[Applied]:
-    """Apply the operations on a chunk in order, except those whose notes were `undone` meanwhile."""
+    """Apply the operations on a chunk in order, except those whose notes were `undone` meanwhile.
+
+    `origins` are those of the reading that the chunk is from; otherwise they are read again.
+    """
     done: list[Applied] = []
-    words = ChunkWords(ws, chunk)
+    words = ChunkWords(ws, chunk, origins)
     for number, operation in enumerate(operations):
         if operation_id(chunk, number) in undone:
             done.append(_refuse(operation, "its note was removed by an undo"))
@@ -61,14 +69,15 @@ def apply_all(
 class ChunkWords:
     """The origins of the words in a chunk, read when an operation first needs them."""
 
-    def __init__(self, ws: Workspace, chunk: Chunk) -> None:
+    def __init__(self, ws: Workspace, chunk: Chunk, read: Origins | None = None) -> None:
         self.chunk = chunk
         self._ws = ws
+        self._read = read
 
     @cached_property
     def origins(self) -> Origins | None:
         """The words of tools up to the chunk, and of memories that come from tools; None if they cannot be read."""
-        known = origins.of_chunk(self.chunk)
+        known = self._read or read_origins(self.chunk)
         for id8 in self.chunk.known if known else ():
             with suppress(NotFound, Ambiguous, NoteError):
                 memory = find.get(self._ws, id8).memory

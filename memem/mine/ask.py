@@ -15,6 +15,7 @@ from memem.inject import notices
 from memem.mine import apply as mine_apply
 from memem.mine import failures, prompt, rules
 from memem.mine.apply import Applied
+from memem.mine.origins import Origins
 from memem.mine.prompt import ModelPrompt
 from memem.model.claude import Claude
 from memem.safety.gate import clean_line, clean_text
@@ -210,12 +211,14 @@ def record_error(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
     return Mined(mark.session, mark.path, "failed", str(problem))
 
 
-def apply(ws: Workspace, mined: Mined, record: JournalRecord, undone: Collection[str] = ()) -> Mined:
+def apply(
+    ws: Workspace, mined: Mined, record: JournalRecord, undone: Collection[str] = (), words: Origins | None = None
+) -> Mined:
     """Apply an answer to the vault, except notes undone since; then, in one transaction, finish turns and journal."""
     chunk = Chunk.from_json(record.chunk)
     operations = prompt.parse_operations({"operations": record.answer})
     with ws.events.batch(BATCH):
-        applied = mine_apply.apply_all(ws, chunk, operations, undone)
+        applied = mine_apply.apply_all(ws, chunk, operations, undone, words)
     mined = replace(
         mined,
         outcome="mined",

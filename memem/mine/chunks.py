@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core.conversation import Turn
 from memem.mine import origins
+from memem.mine.origins import Origins
 from memem.mine.prompt import escape_tags
 from memem.safety.gate import clean_text
 from memem.search.transcripts.consent import allowed_from
@@ -50,6 +51,7 @@ class ChunkReader:
         self._projects = Projects(ws, asked=since is None)
         self._seen_ids: set[str] = set(ws.tombstones.load().purged_turns)  # purged turns are never sent again
         self.objects = 0
+        self.words: Origins | None = None  # said up to where the reading is
 
     @property
     def refusals(self) -> list[str]:
@@ -57,13 +59,14 @@ class ChunkReader:
 
     def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
         """Yield chunks in order; the last one, which may have no turns, is where reading ended."""
-        chunk, works, words = PendingChunk(start), list[Work](), origins.read_back(file, start, session)
+        chunk, works = PendingChunk(start), list[Work]()
         allowed = allowed_from(self._ws, file, session) if self._since else 0
         for step in read_conversation(file, start, session):
             line = step.line
             self.objects += 1
+            self.words = self.words or self._read_back(file, start, session)
             chunk.injected.update(line.injected)
-            words.follow(line)
+            self.words.follow(line)
             if line.work:
                 parts = (line.work.files, line.work.commands, line.work.errors)
                 works = [*works, Work(*(tuple(map(_redact_item, items)) for items in parts))][-MAX_WORKS:]
@@ -75,7 +78,7 @@ class ChunkReader:
                 if not chunk.turns:
                     chunk.end = step.end
                 continue
-            turn = words.mark(turn)
+            turn = self.words.mark(turn)
             name = self._projects.name(line.turn.cwd) or ""
             if chunk.turns and (name != chunk.project or chunk.characters + len(turn.text) > CHUNK_CHARACTERS):
                 yield chunk
@@ -86,6 +89,12 @@ class ChunkReader:
             works = []
         chunk.is_last = True
         yield chunk
+
+    def _read_back(self, file: BinaryIO, start: int, session: str) -> Origins:
+        place = file.tell()
+        words = origins.read_back(file, start, session)
+        file.seek(place)  # the file is being read
+        return words
 
     def _prepare_turn(self, turn: Turn, line: TranscriptLine, chunk: PendingChunk, *, is_allowed: bool) -> Turn | None:
         if turn.uuid in self._seen_ids or self._is_taken(turn.uuid):

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,8 +17,9 @@ from memem.transcript import session
 from memem.transcript.turns import TranscriptLine
 
 MAX_CHARS_OF_ONE = 100_000  # Claude is shown no more
-MAX_RUNS = 150_000  # of the latest output, about a million characters
-READ_BACK_BYTES = 4_000_000  # before the place where a reading begins
+MAX_CHARS = 1_000_000  # of output before the place where a reading begins
+MAX_RUNS = 75_000  # in a generation of the latest output: two have about a million characters
+READ_BACK_BYTES = 4_000_000  # in which that output is looked for
 RUN_WORDS = {"human": 10, "assistant": 6}  # in a row that are not equal by chance; a person may retype a file's words
 WHOLE_WORDS = RUN = 5  # of a whole sentence that is not equal by chance; every comparison is made of such runs
 MAX_TYPED_CHARS = 6_000  # in a longer message only the first and last paragraph were typed
@@ -39,20 +40,23 @@ _LETTERS = bytes(
 
 
 class _RecentRuns:
-    """The runs of words in the latest texts."""
+    """The runs of words in the latest texts: those of a generation that fills up, and of the one before."""
 
     def __init__(self) -> None:
-        self._places: dict[int, int] = {}
-        self._end = 0
+        self._new: set[int] = set()
+        self._old: set[int] = set()
 
     def __contains__(self, run: int) -> bool:
-        return self._places.get(run, -MAX_RUNS) > self._end - MAX_RUNS
+        return run in self._new or run in self._old
 
-    def add(self, runs: set[int]) -> None:
-        self._end += len(runs)
-        self._places.update(dict.fromkeys(runs, self._end))
-        if len(self._places) > 1.5 * MAX_RUNS:
-            self._places = {run: place for run, place in self._places.items() if run in self}
+    def add(self, text: str, others: "_RecentRuns") -> None:
+        """Add the runs of a text, except those that are known as others'."""
+        if len(self._new) > MAX_RUNS:
+            self._new, self._old = set(), self._new
+        runs = _runs(_words(text[:MAX_CHARS_OF_ONE]))
+        for known in filter(None, (others._new, others._old)):
+            runs = filterfalse(known.__contains__, runs)
+        self._new.update(runs)
 
 
 class Origins:
@@ -66,16 +70,13 @@ class Origins:
         """Take up one line of the session."""
         self.add_output(line.output)
         for text in line.inputs:
-            self._add_own(text)
+            self._own.add(text, self._output)
         if line.turn and line.turn.role == HUMAN and not line.is_sdk:
-            self._add_own(_without(line.turn.text, pasted(line.turn.text)))
+            self._own.add(_without(line.turn.text, pasted(line.turn.text)), self._output)
 
     def add_output(self, texts: Iterable[str]) -> None:
         for text in texts:
-            self._output.add({run for run in _runs(_words(text[:MAX_CHARS_OF_ONE])) if run not in self._own})
-
-    def _add_own(self, text: str) -> None:
-        self._own.add({run for run in _runs(_words(text[:MAX_CHARS_OF_ONE])) if run not in self._output})
+            self._output.add(text, self._own)
 
     def mark(self, turn: Turn) -> Turn:
         """Return a turn with those of its parts that a tool has output before, or that were pasted."""
@@ -108,14 +109,14 @@ class Origins:
 
 def read_back(file: BinaryIO, end: int, session_id: str) -> Origins:
     """Read whose words they are before a place in a session file, as far back as they matter."""
-    origins, start = Origins(), max(0, end - READ_BACK_BYTES)
-    file.seek(start)
-    if start:
-        start += len(file.readline(end - start))
-    for step in session.steps(file, start, session_id) if start < end else ():
-        if step.end > end:
+    origins, lines, left = Origins(), list[TranscriptLine](), MAX_CHARS
+    for line in session.read_back(file, end, READ_BACK_BYTES, session_id):
+        lines.append(line)
+        left -= sum(min(len(text), MAX_CHARS_OF_ONE) for text in line.output)
+        if left < 0:
             break
-        origins.follow(step.line)
+    for line in reversed(lines):
+        origins.follow(line)
     return origins
 
 

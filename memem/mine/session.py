@@ -142,7 +142,7 @@ class _Mining:
             except (ExtractError, BudgetSpent) as problem:
                 return mined.with_failure(problem)
             else:
-                mined = ask.apply(ws, mined, answer)
+                mined = ask.apply(ws, mined, answer, words=reader.words)
         whole = (start == 0 or record.whole) and not pending.passed and not self.left_to_others
         with ws.state.transaction():
             read = replace(load_session(ws, self.mark), size=status.st_size, mtime=status.st_mtime_ns, whole=whole)

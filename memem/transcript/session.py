@@ -47,6 +47,22 @@ def steps(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
         yield TranscriptStep(read(each.value, session), each.end)
 
 
+def read_back(file: BinaryIO, end: int, most_bytes: int, session: str) -> Iterator[TranscriptLine]:
+    """Yield the lines before an offset, the last one first; some of them twice if the file is damaged."""
+    start = max(0, end - most_bytes)
+    file.seek(start)
+    data = file.read(end - start)
+    rows = data.split(b"\n")[1 if start else 0 :]
+    for row in reversed(rows):
+        found = list(objects(io.BytesIO(row)))
+        if not found and row.strip():  # torn, or a part of an object over many rows: only reading on finds that
+            whole = objects(io.BytesIO(b"\n".join(rows)))
+            yield from reversed([read(each.value, session) for each in whole])
+            return
+        for each in reversed(found):
+            yield read(each.value, session)
+
+
 def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] | None:
     """Return a turn with its neighbours, and its place among them; None if the file or the turn is gone."""
     before: deque[Turn] = deque(maxlen=around)

@@ -103,7 +103,9 @@ def test_words_that_claude_wrote_to_a_file_are_not_the_tools() -> None:
 def test_only_the_latest_output_is_compared() -> None:
     words = words_after(RULE)
     assert by(words, "assistant", RULE) != ()
-    flood = [" ".join(f"w{number}" for number in range(place, place + 10_000)) for place in range(0, MAX_RUNS, 10_000)]
+    flood = [
+        " ".join(f"w{number}" for number in range(place, place + 10_000)) for place in range(0, 3 * MAX_RUNS, 10_000)
+    ]
     words.add_output(flood)
     assert all(len(text) <= MAX_CHARS_OF_ONE for text in flood)
     words.add_output([" ".join(f"v{number}" for number in range(100))])
@@ -221,6 +223,13 @@ def test_output_is_read_back_up_to_a_place() -> None:
     assert by(words, "assistant", RULE) != ()
     assert by(words, "assistant", LONG) == ()
     assert by(read_back(io.BytesIO(before), 0, "s"), "assistant", RULE) == ()
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("torn", [b"", b'{"type": "user", "mess\n', b"\0\0\0\n"])
+def test_output_is_read_back_from_damaged_files(torn: bytes, indent: int | None) -> None:
+    before = json.dumps(result(RULE), indent=indent).encode() + b"\n" + torn + data(line("user", "Hello."))
+    assert by(read_back(io.BytesIO(before), len(before), "s"), "assistant", RULE) != ()
 
 
 def test_reading_back_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
