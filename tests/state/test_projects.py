@@ -473,6 +473,17 @@ def test_folders_of_an_earlier_versions_sessions_keep_their_projects(
     assert name_of(ws, named(tmp_path / "e", 'project = "bank"\n')) != "bank"
 
 
+def test_a_missing_folder_that_an_earlier_version_mined_stays_known(
+    ws: Workspace, sessions: Path, tmp_path: Path
+) -> None:
+    for name in ("s1", "s2"):
+        Transcript(sessions / f"{name}.jsonl", cwd=tmp_path / "mined").tells("one")
+        Transcript(sessions / f"{name}x.jsonl", cwd=tmp_path / "unmined").tells("one")
+    ws.state.sessions.put(SessionRecord("s1", "x.jsonl", outcome="mined"))
+    assert ws.project_of(tmp_path / "mined").known
+    assert not ws.project_of(tmp_path / "unmined").known
+
+
 def test_a_session_refused_by_an_earlier_version_stays_refused(ws: Workspace, tmp_path: Path) -> None:
     gone, mount, lifted = tmp_path / "gone", tmp_path / "mount", tmp_path / "lifted"
     mount.mkdir()

@@ -88,18 +88,21 @@ class FolderProjects(FolderRegistry):
             cwd = read_folder(path)
             if not cwd or cwd in seen or not Path(cwd).is_absolute():
                 continue
-            seen.add(cwd)
             with suppress(MememError, OSError, ValueError, RuntimeError):  # the session that uses it reports it
-                self._add_folder(record, Path(cwd), was_mined=outcomes.get(path.stem, ("",))[0] == "mined")
+                if self._add_folder(record, Path(cwd), was_mined=outcomes.get(path.stem, ("",))[0] == "mined"):
+                    seen.add(cwd)
         record.complete = True
 
-    def _add_folder(self, record: FolderRecord, folder: Path, *, was_mined: bool) -> None:
+    def _add_folder(self, record: FolderRecord, folder: Path, *, was_mined: bool) -> bool:
+        """Add a folder; False for a missing one that was not mined in this session, as it may have refused that."""
         refusals = read_refusals(folder).items()
         record.refusals |= {spell_path(place): spell_path(source) for place, source in refusals}
         claim = self.claim_of(folder)
-        # A missing folder that was never mined may have refused it.
-        if claim.by != BY_HOME and (was_mined or claim.by != BY_FOLDER or folder.is_dir()):
+        if claim.by == BY_FOLDER and not was_mined and not folder.is_dir():
+            return False
+        if claim.by != BY_HOME:
             record.grant(claim)
+        return True
 
 
 def _add_refusal(record: FolderRecord, folder: Path) -> None:
