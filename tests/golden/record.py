@@ -319,9 +319,6 @@ def ask_every_verb(at: Scenario) -> None:
     run.note("graph.svg", drawn.read_text(encoding="utf-8"))
     run.record_both("cli/curate", "curate")
     run.record_both("cli/pages", "pages")
-    run.record_both("cli/project", "project")
-    run.record_both("cli/project", "project", "trust", str(shop))
-    run.record("cli/project", "project", "trsut")
     run.record("cli/config", "config")
     run.record("cli/config", "config", "daily_usd", "--json")
     run.record("cli/config", "config", "daily_usd", "3.5")
@@ -367,6 +364,13 @@ def change_by_every_verb(at: Scenario) -> None:
     run.record("cli/forget", "forget", at.ids["secret"], "--purge", "--yes", "--json")
     run.record("cli/forget", "forget", at.ids["invisible"], "--purge")
     run.record("cli/reindex", "reindex")
+
+
+def trust_folders(at: Scenario) -> None:
+    run = at.recorder
+    run.record_both("cli/project", "project")
+    run.record_both("cli/project", "project", "trust", str(at.shop))
+    run.record("cli/project", "project", "trsut")
 
 
 def fail_in_every_way(at: Scenario) -> None:
@@ -614,7 +618,9 @@ def record(target: Path) -> None:
         for part in (build_notes, write_files_by_hand, mine_sessions, answer_hooks, ask_every_verb):
             part(at)
         note_files(at, "vault")
-        for part in (change_by_every_verb, fail_in_every_way, print_help, call_every_tool, tidy, call_python):
+        for part in (change_by_every_verb, trust_folders, fail_in_every_way, print_help):
+            part(at)
+        for part in (call_every_tool, tidy, call_python):
             part(at)
         note_files(at, "vault-changed")
         find_by_meaning(at)

@@ -469,7 +469,10 @@ def test_folders_of_an_earlier_versions_sessions_keep_their_projects(
     ]
     for number, folder in enumerate(folders):
         Transcript(sessions / f"s{number}.jsonl", cwd=folder).tells("one")
-    assert [name_of(ws, folder) for folder in folders] == ["bank", "bank", "bank", "general"]
+    long_ago = named(tmp_path / "long ago", 'project = "bank"\n')  # its sessions have been deleted
+    ws.home.statusline_folders.parent.mkdir(parents=True, exist_ok=True)
+    ws.home.statusline_folders.write_text(f"{long_ago}\tbank\n")
+    assert [name_of(ws, folder) for folder in (*folders, long_ago)] == ["bank", "bank", "bank", "general", "bank"]
     assert name_of(ws, named(tmp_path / "e", 'project = "bank"\n')) != "bank"
 
 
@@ -481,6 +484,7 @@ def test_a_missing_folder_that_an_earlier_version_mined_stays_known(
         Transcript(sessions / f"{name}x.jsonl", cwd=tmp_path / "unmined").tells("one")
     ws.state.sessions.put(SessionRecord("s1", "x.jsonl", outcome="mined"))
     assert ws.project_of(tmp_path / "mined").known
+    assert name_of(ws, repository(tmp_path / "work" / "mined")) == name_of(ws, tmp_path / "mined") == "mined"
     assert not ws.project_of(tmp_path / "unmined").known
 
 

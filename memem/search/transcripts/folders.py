@@ -79,30 +79,39 @@ class FolderProjects(FolderRegistry):
         for outcome, detail in outcomes.values():
             if outcome == "refused" and OPTED_OUT in detail:
                 _add_refusal(record, Path(detail.partition(OPTED_OUT)[0]))
-        from memem.transcript.session import read_folder
-
         seen = set[str]()
-        for path in _list_newest(self._session_folders)[:MAX_SESSIONS]:
+        for cwd, session in self._list_earlier():
             if time.monotonic() > until:
                 return
-            cwd = read_folder(path)
-            if not cwd or cwd in seen or not Path(cwd).is_absolute():
+            if cwd in seen or not Path(cwd).is_absolute():
                 continue
             with suppress(MememError, OSError, ValueError, RuntimeError):  # the session that uses it reports it
-                if self._add_folder(record, Path(cwd), was_mined=outcomes.get(path.stem, ("",))[0] == "mined"):
+                if self._add_folder(record, Path(cwd), was_mined=outcomes.get(session, ("",))[0] == "mined"):
                     seen.add(cwd)
         record.complete = True
+
+    def _list_earlier(self) -> Iterator[tuple[str, str]]:
+        """Folders of earlier sessions, each with its session: those of the status line, then by transcripts."""
+        with suppress(OSError):
+            lines = self._home.statusline_folders.read_bytes().decode("utf-8", "surrogateescape").splitlines()
+            yield from ((line.partition("\t")[0], "") for line in lines)
+        from memem.transcript.session import read_folder
+
+        for path in _list_newest(self._session_folders)[:MAX_SESSIONS]:
+            yield read_folder(path), path.stem
 
     def _add_folder(self, record: FolderRecord, folder: Path, *, was_mined: bool) -> bool:
         """Add a folder; False for a missing one that was not mined in this session, as it may have refused that."""
         refusals = read_refusals(folder).items()
         record.refusals |= {spell_path(place): spell_path(source) for place, source in refusals}
         claim = self.claim_of(folder)
-        if claim.by == BY_FOLDER and not was_mined and not folder.is_dir():
-            return False
-        if claim.by != BY_HOME:
-            record.grant(claim)
-        return True
+        if claim.by != BY_FOLDER or folder.is_dir():
+            if claim.by != BY_HOME:
+                record.grant(claim)
+            return True
+        if was_mined:
+            record.add_place(claim, claim.name)  # the name is left to a folder that exists
+        return was_mined
 
 
 def _add_refusal(record: FolderRecord, folder: Path) -> None:
