@@ -191,10 +191,10 @@ def _why_unwritable(path: Path) -> str:
     try:
         with suppress(FileNotFoundError):
             os.close(os.open(path, os.O_RDWR))
-        with TemporaryFile(dir=path.parent):  # SQLite needs its log next to the file
-            return "check the permissions of the file and its folder"
+            TemporaryFile(dir=path.parent).close()  # SQLite needs its log next to the file
     except OSError as error:
         return files.reason(error)
+    return "check the permissions of the file and its folder"
 
 
 def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:

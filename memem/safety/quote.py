@@ -12,9 +12,9 @@ WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
 # Characters that look like `<`. Those of the second group quote words in some languages, and become quotation marks.
 _ANGLES = "<˂˱ᐸ≪≮≺⊀⊰⋖⋘⍃❬❮❰⟨⟪⦑⦓⧀⧼⩹⩻⪡⪣⪦⪻⫷◀◁◂◃◄◅⏴⯇︽︿﹤＜"
-_GUILLEMETS = "«‹〈〈《"
+_GUILLEMETS = "«‹\u2329\u3008《"
 _OPENING = f"(?:[{_ANGLES.replace('ᐸ', '')}{_GUILLEMETS}]|ᐸ(?![\u1400-\u167f]))"  # the last is a letter of Inuktitut
-_CLOSING = "[>˃˲ᐳ≫≻⋗⋙❭❯❱⟩⟫⦒⦔⧽⪢⪼⫸▶▷▸▹►▻⏵⯈︾﹀﹥＞»›〉〉》]"
+_CLOSING = "[>˃˲ᐳ≫≻⋗⋙❭❯❱⟩⟫⦒⦔⧽⪢⪼⫸▶▷▸▹►▻⏵⯈︾﹀﹥＞»›\u232a\u3009》]"
 _UNSEEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffb"

@@ -79,13 +79,14 @@ def test_metadata_that_gives_orders_is_dropped(field: str) -> None:
 @pytest.fixture
 def place(ws: Workspace, tmp_path: Path) -> Path:
     """A repository whose project, branch and file names give orders, with a memory."""
-    save.save(ws, "The walrus sleeps at noon in the harbour.", project=ORDER, paths=("*.md",), layer=2)
     folder = tmp_path / "work"
     git = folder / ".git"
     git.mkdir(parents=True)
     (git / "HEAD").write_text(f"ref: refs/heads/{ORDER}\n")
     (folder / ".memem.toml").write_text(f'project = "{ORDER}"\n')
     (folder / f"{ORDER}.md").write_text("x")
+    assert ws.project_of(folder).name == ORDER
+    save.save(ws, "The walrus sleeps at noon in the harbour.", project=ORDER, paths=("*.md",), layer=2)
     refresh.refresh(ws)
     return folder
 
