@@ -59,9 +59,9 @@ def read_claim(folder: Path, user_home: Path) -> Claim:
     places = [folder, *folder.parents]
     if git:  # up to the root of the repository; then the main worktree
         places = [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
-    refusing: list[Path] = []
+    refusing, owner = list[Path](), safe_open.owner_of(folder)
     for place in places:
-        name, may_mine = read_override(place) or ("", True)
+        name, may_mine = read_override(place, owner) or ("", True)
         refusing += [] if may_mine else [place]
         if name:
             return Claim(name, BY_OVERRIDE, place, str(git.root if git else place), remote, branch, tuple(refusing))
@@ -87,15 +87,15 @@ def read_refusals(folder: Path) -> dict[Path, Path]:
     """
     given, folder = Path(os.path.abspath(folder)), folder.resolve()  # noqa: PTH100 - links are not followed
     git = _find_git(folder)
-    refusals: dict[Path, Path] = {}
+    refusals, owner = dict[Path, Path](), safe_open.owner_of(folder)
     for place in (folder, *folder.parents):
-        if (override := read_override(place)) and not override[1]:
+        if (override := read_override(place, owner)) and not override[1]:
             refusals[place] = place
             if given != folder:
                 linked = (above for above in (given, *given.parents) if above.resolve() == place)
                 refusals |= dict.fromkeys(linked, place)
     main = git.common_dir.parent if git else folder
-    if git and not folder.is_relative_to(main) and (override := read_override(main)) and not override[1]:
+    if git and not folder.is_relative_to(main) and (override := read_override(main, owner)) and not override[1]:
         refusals |= {main: main, git.worktree: main}
     return refusals
 
@@ -120,27 +120,30 @@ def normalise_remote(address: str, root: Path) -> str:
     else:
         local = rest if separator else address
         return local if re.match(r"[A-Za-z]:[/\\]", local) else os.path.normpath(root / local)
-    return f"{host.lower()}/{path.strip('/').partition('?')[0].removesuffix('.git')}"
+    return f"{host}/{path.strip('/').partition('?')[0].removesuffix('.git')}".lower()
 
 
 def list_foreign(folder: Path) -> list[Path]:
     """List the `.memem.toml` and `.git` of other users that are ignored for this folder."""
     folder = folder.resolve()
     found = [place / name for place in (folder, *folder.parents) for name in (OVERRIDE, ".git")]
-    return [path for path in found if safe_open.is_foreign(path)]
+    return [path for path in found if safe_open.is_foreign(path, safe_open.owner_of(folder))]
 
 
-def read_override(place: Path) -> tuple[str, bool] | None:
-    """Return the project that a folder's `.memem.toml` names, empty for none, and whether sessions may be mined."""
+def read_override(place: Path, owner: int | None) -> tuple[str, bool] | None:
+    """Return the project that a folder's `.memem.toml` names, empty for none, and whether sessions may be mined.
+
+    Besides the user's and root's, files of the session folder's `owner` count: in a container, all may be another's.
+    """
     path = place / OVERRIDE
     try:
         # The file comes with the repository: it may be a link to a device.
-        raw = safe_open.read_small(path, MAX_CONFIG_BYTES, own=True)
+        raw = safe_open.read_own(path, MAX_CONFIG_BYTES, owner)
         table = from_toml(raw.decode())
     except (FileNotFoundError, NotADirectoryError, safe_open.ForeignFile):
         return None
     except OSError as problem:
-        if safe_open.is_foreign(path):
+        if safe_open.is_foreign(path, owner):
             return None
         raise OverrideError(path, f" cannot be read: {reason(problem)}.") from None
     except UnicodeDecodeError:
@@ -190,6 +193,7 @@ class _Git:
 
 
 def _find_git(folder: Path) -> _Git | None:
+    owner = safe_open.owner_of(folder)
     for place in (folder, *folder.parents):
         dot_git = place / ".git"
         if dot_git.is_dir():
@@ -199,11 +203,21 @@ def _find_git(folder: Path) -> _Git | None:
             git_dir = (place / pointer).resolve()
         else:
             continue
-        if not (git_dir / "HEAD").is_file() or any(map(safe_open.is_foreign, (dot_git, git_dir))):
+        if not (git_dir / "HEAD").is_file() or any(safe_open.is_foreign(path, owner) for path in (dot_git, git_dir)):
             continue
         common = _first_line(git_dir / "commondir")
-        return _Git(place, git_dir, (git_dir / common).resolve() if common else git_dir)
+        common_dir = (git_dir / common).resolve() if common else git_dir
+        if _belongs_to(dot_git, git_dir, common_dir):
+            return _Git(place, git_dir, common_dir)
     return None
+
+
+def _belongs_to(dot_git: Path, git_dir: Path, common_dir: Path) -> bool:
+    """Whether a repository knows this worktree: an unpacked archive may contain a `.git` that names any other one."""
+    if common_dir != git_dir:
+        back = _first_line(git_dir / "gitdir")
+        return git_dir.parent == common_dir / "worktrees" and (git_dir / back).resolve() == dot_git.resolve()
+    return git_dir == dot_git or git_dir.name != ".git"
 
 
 def _remote_url(config: Path) -> str:

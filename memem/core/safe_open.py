@@ -11,16 +11,23 @@ class ForeignFile(OSError):
     """The file belongs to another user."""
 
 
-def is_foreign(path: Path) -> bool:
-    """Whether a file, or the link itself, belongs to someone other than the user and root."""
+def owner_of(folder: Path) -> int | None:
     try:
-        return not _is_trusted(path.lstat())
+        return folder.stat().st_uid
+    except OSError:
+        return None
+
+
+def is_foreign(path: Path, owner: int | None = None) -> bool:
+    """Whether a file, or the link itself, belongs to someone other than the user, root and an accepted `owner`."""
+    try:
+        return not _is_trusted(path.lstat(), owner)
     except OSError:
         return False
 
 
-def _is_trusted(status: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or status.st_uid in (0, os.geteuid())
+def _is_trusted(status: os.stat_result, owner: int | None) -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid in (0, os.geteuid(), owner)
 
 
 def open_plain(path: Path, *, follow: bool = True) -> BinaryIO:
@@ -33,12 +40,22 @@ def open_plain(path: Path, *, follow: bool = True) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_small(path: Path, most: int, *, own: bool = False) -> bytes:
-    """Read a file of at most `most` bytes; raise OSError if it is larger, not a file, or not `own`."""
+def read_own(path: Path, most: int, owner: int | None) -> bytes:
+    """Read a small file that belongs to the user, root or `owner`. Raises ForeignFile."""
     with open_plain(path) as file:
-        if own and (is_foreign(path) or not _is_trusted(os.fstat(file.fileno()))):
+        if is_foreign(path, owner) or not _is_trusted(os.fstat(file.fileno()), owner):
             raise ForeignFile(errno.EPERM, "it belongs to another user", str(path))
-        data = file.read(most + 1)
+        return _read(file, path, most)
+
+
+def read_small(path: Path, most: int) -> bytes:
+    """Read a file of at most `most` bytes; raise OSError if it is larger or not a file."""
+    with open_plain(path) as file:
+        return _read(file, path, most)
+
+
+def _read(file: BinaryIO, path: Path, most: int) -> bytes:
+    data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
     return data

@@ -189,8 +189,9 @@ def _why_unwritable(path: Path) -> str:
     from tempfile import TemporaryFile
 
     try:
-        with suppress(FileNotFoundError):
+        if path.exists():
             os.close(os.open(path, os.O_RDWR))
+        if path.parent.is_dir():
             TemporaryFile(dir=path.parent).close()  # SQLite needs its log next to the file
     except OSError as error:
         return files.reason(error)

@@ -27,11 +27,11 @@ class Trust:
     pins: bool = False  # may be shown in every session
     rewrites: bool = False  # may change notes that memem wrote
     general: bool = False  # may state something about every project
-    unruly: str = "fact"  # the kind of a rule that it may not state
+    fallback_kind: str = "fact"  # the kind of a rule that it may not state
 
     def limited(self, memory: Memory) -> Memory:
         """Reduce a memory's claims to those that its origin allows."""
-        kind = memory.kind if self.rules or memory.kind not in OF_PERSONS else self.unruly
+        kind = memory.kind if self.rules or memory.kind not in OF_PERSONS else self.fallback_kind
         # An invalid number is refused elsewhere.
         importance = self.importance if self.importance < memory.importance <= MOST_IMPORTANT else memory.importance
         layer = memory.layer
@@ -55,7 +55,7 @@ PERSON = Trust("human", "user", 1.0, 5, own=True, proven=True, rules=True, pins=
 # A model, from a person's words.
 SPEECH = Trust("model", "mined", 0.9, 5, proven=True, rules=True, rewrites=True, general=True)
 # A model, from a proposal of Claude's that a person chose or approved.
-APPROVED = Trust("model", "mined", 0.8, 4, rewrites=True, unruly="decision")
+APPROVED = Trust("model", "mined", 0.8, 4, rewrites=True, fallback_kind="decision")
 # A model that was asked to save something, or says so.
 SAVED = Trust("model", "user", 1.0, 3, rules=True, rewrites=True, general=True)
 # A model, from Claude's words.

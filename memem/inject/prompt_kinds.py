@@ -53,6 +53,12 @@ _APPROVED = frozenset(
     us version want way we what whole will would you yours youve
     danke das los so weiter bien gracias fais le merci obrigado fallo grazie""".split()
 )
+_CHOOSING = frozenset(("use", "prefer", "take", "pick", "choose", "let", "id", "implement", "select"))
+_REFERRING = frozenset(
+    """a approach b both c d first fifth fourth idea it last latter number ones one option plan proposal proposed
+    recommendation recommended second solution suggested suggestion suggestions that them these third this those version
+    way what whatever you your yours 1 2 3 4 5 6 7 8 9""".split()
+)
 _FORBIDDING = frozenset(("never", "not", "dont"))  # without "mind", which they have in a nod
 
 
@@ -60,6 +66,9 @@ def is_approval(text: str) -> bool:
     """Whether a message only approves or chooses something, and states nothing of its own."""
     words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", text.lower())).split()
     if len(words) > MOST_APPROVING_WORDS or _FORBIDDING.intersection(words):
+        return False
+    # "Use make" is a choice of the person's own; "use that one" refers to a proposal.
+    if words and words[0] in _CHOOSING and not _REFERRING.intersection(words):
         return False
     starts = not words or words[0] in _APPROVING or is_trivial(words[0])
     return starts and all(word in _APPROVING or word in _APPROVED or is_trivial(word) for word in words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core.conversation import Turn
@@ -48,7 +49,7 @@ class ChunkReader:
         self._since = since
         self._sdk = sdk
         self.has_left_out_sdk = False
-        self._projects = Projects(ws, asked=since is None)
+        self._projects = Projects(ws, on_request=since is None)
         self._seen_ids: set[str] = set(ws.tombstones.load().purged_turns)  # purged turns are never sent again
         self.objects = 0
         self.words: Origins | None = None  # said up to where the reading is
@@ -57,14 +58,14 @@ class ChunkReader:
     def refusals(self) -> list[str]:
         return [*self._projects.refusals.values(), *([SDK_REFUSAL] if self.has_left_out_sdk else [])]
 
-    def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
+    def read_chunks(self, file: BinaryIO, start: int, path: Path) -> Iterator[PendingChunk]:
         """Yield chunks in order; the last one, which may have no turns, is where reading ended."""
-        chunk, works = PendingChunk(start), list[Work]()
+        chunk, works, session = PendingChunk(start), list[Work](), path.stem
         allowed = allowed_from(self._ws, file, session) if self._since else 0
         for step in read_conversation(file, start, session):
             line = step.line
             self.objects += 1
-            self.words = self.words or self._read_back(file, start, session)
+            self.words = self.words or self._read_back(file, start, path)
             chunk.injected.update(line.injected)
             self.words.follow(line)
             if line.work:
@@ -90,9 +91,9 @@ class ChunkReader:
         chunk.is_last = True
         yield chunk
 
-    def _read_back(self, file: BinaryIO, start: int, session: str) -> Origins:
+    def _read_back(self, file: BinaryIO, start: int, path: Path) -> Origins:
         place = file.tell()
-        words = origins.read_back(file, start, session)
+        words = origins.read_back(file, start, path.stem, origins.list_siblings(path))
         file.seek(place)  # the file is being read
         return words
 

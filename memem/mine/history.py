@@ -115,7 +115,7 @@ def _unmined_parts(
 
     with safe_open.open_plain(path) as file:
         reader = ChunkReader(ws, is_taken, since, sdk=is_one or ws.settings.mine_sdk)
-        for pending in reader.read_chunks(file, 0, path.stem):
+        for pending in reader.read_chunks(file, 0, path):
             seen.update(turn.uuid for turn in pending.turns)
             size, small = pending.characters, None
             if session.is_small(pending) and not is_one:

@@ -1,5 +1,6 @@
-"""Whose words they are: tell those of a person and of Claude from tool output and pasted text."""
+"""Tell a person's and Claude's own words from tool output and pasted text."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -16,10 +17,11 @@ from memem.safety.invisible import neutralise
 from memem.transcript import session
 from memem.transcript.turns import TranscriptLine
 
-MAX_CHARS_OF_ONE = 100_000  # Claude is shown no more
+MAX_CHARS_OF_ONE = 1_000_000  # more than Claude is shown
 MAX_CHARS = 1_000_000  # of output before the place where a reading begins
 MAX_RUNS = 75_000  # in a generation of the latest output: two have about a million characters
 READ_BACK_BYTES = 4_000_000  # in which that output is looked for
+MAX_SIBLINGS, SIBLING_BYTES = 3, 1_000_000  # latest sessions of the same folder, and how much of each is read
 RUN_WORDS = {"human": 10, "assistant": 6}  # in a row that are not equal by chance; a person may retype a file's words
 WHOLE_WORDS = RUN = 5  # of a whole sentence that is not equal by chance; every comparison is made of such runs
 MAX_TYPED_CHARS = 6_000  # in a longer message only the first and last paragraph were typed
@@ -31,6 +33,8 @@ _SENTENCE_END = re.compile(r"""[\n。！？；："“”„«»「」]|[.!?;:][^
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n\s*\n")
+_PATH = re.compile(r"\S*\w[/\\]\S*")  # also an address: a tool's spelling of it makes a person's rule no tool's
+_LINE_NUMBER = re.compile(r"^[ \t]*\d+[ \t]*[→:|│\t]", re.MULTILINE)  # as tools print before the lines of a file
 _ESCAPED_SPACE = re.compile(r"\\[nrt]")  # in JSON that a tool printed
 _SIGNS = re.compile("[\u00a0-\u00bf\u2010-\u2bff\ufffd]")  # punctuation, arrows, boxes: most of what is not ASCII
 _LETTERS = bytes(
@@ -77,6 +81,8 @@ class Origins:
     def add_output(self, texts: Iterable[str]) -> None:
         for text in texts:
             self._output.add(text, self._own)
+            if _LINE_NUMBER.match(text):
+                self._output.add(_LINE_NUMBER.sub("", text), self._own)
 
     def mark(self, turn: Turn) -> Turn:
         """Return a turn with those of its parts that a tool has output before, or that were pasted."""
@@ -100,31 +106,55 @@ class Origins:
         spoken = (own_words(turn) for turn in turns if turn.role == HUMAN)
         own = {run for text in spoken for run in _runs(_words(text))}
         for text in statement:
-            for part in self.repeated(text, RUN_WORDS["assistant"]):
+            for part in self.repeated(_PATH.sub(" … ", text), RUN_WORDS["assistant"]):
                 weight = len(_words(part)) - len(_IDEOGRAPH.findall(part)) / 2
                 if weight >= WHOLE_WORDS and not own.issuperset(_runs(_words(part))):
                     return True
         return False
 
 
-def read_back(file: BinaryIO, end: int, session_id: str) -> Origins:
-    """Read whose words they are before a place in a session file, as far back as they matter."""
+def read_back(file: BinaryIO, end: int, session_id: str, siblings: Iterable[Path] = ()) -> Origins:
+    """Read whose words they are before a place in a session file, and in earlier sessions, as far as they matter."""
     origins, lines, left = Origins(), list[TranscriptLine](), MAX_CHARS
-    for line in session.read_back(file, end, READ_BACK_BYTES, session_id):
-        lines.append(line)
-        left -= sum(min(len(text), MAX_CHARS_OF_ONE) for text in line.output)
-        if left < 0:
-            break
+    left -= _read_lines(lines, file, end, READ_BACK_BYTES, session_id, left)
+    for path in siblings:
+        if left > 0:
+            with suppress(OSError, ValueError), safe_open.open_plain(path) as other:
+                size = os.fstat(other.fileno()).st_size
+                left -= _read_lines(lines, other, size, SIBLING_BYTES, path.stem, left)
     for line in reversed(lines):
         origins.follow(line)
     return origins
 
 
+def _read_lines(
+    lines: list[TranscriptLine], file: BinaryIO, end: int, most_bytes: int, session_id: str, left: int
+) -> int:
+    """Append lines, the last one first, until there is enough output; return how much."""
+    chars = 0
+    for line in session.read_back(file, end, most_bytes, session_id):
+        lines.append(line)
+        chars += sum(min(len(text), MAX_CHARS_OF_ONE) for text in line.output)
+        if chars > left:
+            break
+    return chars
+
+
+def list_siblings(path: Path) -> list[Path]:
+    """List the latest other sessions of a session's folder: what one shows may be pasted into the next."""
+    dated = list[tuple[float, Path]]()
+    for other in path.parent.glob("*.jsonl"):
+        with suppress(OSError):  # deleted meanwhile
+            dated += [(other.stat().st_mtime, other)] if other != path else []
+    return [other for _, other in sorted(dated, reverse=True)[:MAX_SIBLINGS]]
+
+
 def of_chunk(chunk: Chunk) -> Origins | None:
     """Read whose words they are up to the end of a chunk; None if its transcript is gone or was rewritten."""
-    with suppress(OSError, ValueError), safe_open.open_plain(Path(chunk.path)) as file:
+    path = Path(chunk.path)
+    with suppress(OSError, ValueError), safe_open.open_plain(path) as file:
         if session.start_of(file, chunk.cursor) == chunk.offset:
-            return read_back(file, chunk.offset, chunk.session)
+            return read_back(file, chunk.offset, chunk.session, list_siblings(path))
     return None
 
 

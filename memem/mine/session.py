@@ -126,7 +126,7 @@ class _Mining:
         self._wait_for_expected(start)
         status = os.fstat(self.file.fileno())
         reader = ChunkReader(ws, self._is_taken, self.since, sdk=self.sdk)
-        for pending in reader.read_chunks(self.file, start, record.session):
+        for pending in reader.read_chunks(self.file, start, Path(self.mark.path)):
             ws.state.sessions.add_injected(record.session, pending.injected)
             if self._waits(pending):
                 if reader.has_left_out_sdk:

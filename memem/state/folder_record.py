@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from memem.core.files import Stamp, from_json
+from memem.core.errors import HomeError
+from memem.core.files import Stamp, from_json, reason
 from memem.core.project import BY_FOLDER, MAX_NAME, Claim
 
 Spell = Callable[[Path], str]  # how a path is stored: without secrets
@@ -23,7 +24,9 @@ class Binding:
     remotes: list[str] = field(default_factory=list)
 
     def has(self, claim: Claim) -> bool:
-        return claim.root in self.roots or (bool(claim.remote) and claim.remote in self.remotes)
+        """Whether a claim has one of the remotes; or one of the roots, unless a path is reused for another remote."""
+        is_other = bool(claim.remote and self.remotes)
+        return claim.remote in self.remotes if is_other else claim.root in self.roots
 
 
 @dataclass(slots=True)
@@ -164,10 +167,13 @@ def copy(record: FolderRecord) -> FolderRecord:
 
 @lru_cache(maxsize=4)
 def parse(path: Path, _stamp: Stamp) -> FolderRecord:
+    """Read the file. Raises HomeError if it cannot be read now: it is not damaged, and its refusals hold."""
     try:
         content = from_json(path.read_bytes())
         is_newer = content["version"] > VERSION
-    except (OSError, ValueError, TypeError, KeyError):
+    except OSError as error:
+        raise HomeError(f"Cannot read {path}: {reason(error)}.") from None
+    except (ValueError, TypeError, KeyError):
         return FolderRecord(problem=DAMAGED)
     try:
         return replace(_load(content), problem=NEWER if is_newer else "")

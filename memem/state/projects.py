@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memem.core import files
+from memem.core import files, safe_open
 from memem.core.errors import HomeError
 from memem.core.files import Stamp
 from memem.core.memory import GENERAL
@@ -152,7 +152,7 @@ class FolderRegistry:
         lifted = list[str]()
         for key in (each for each in above if each in record.refusals):
             source = above[key] if record.refusals[key] == key else Path(record.refusals[key])
-            override = read_override(source)
+            override = read_override(source, safe_open.owner_of(source))
             if override is None or not override[1]:
                 return Refusal(above[key], source)
             lifted.append(key)

@@ -190,7 +190,8 @@ def _words_in(*values: Any) -> tuple[str, ...]:
         if isinstance(value, str):
             texts[value] = None
         elif isinstance(value, dict):
-            left += [part for name, part in value.items() if name not in _UNSEEN]
+            is_binary = value.get("type") == "base64"  # an image
+            left += [part for name, part in value.items() if name not in _UNSEEN and not (is_binary and name == "data")]
         elif isinstance(value, list):
             lines = [part for part in value if isinstance(part, str)]
             left += [*(part for part in value if not isinstance(part, str)), "\n".join(lines)]

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 MIN_STATEMENT_CHARS = 8  # shorter texts may mean many other things
 MIN_PART_CHARS = 20  # of a title, a quote, a line of either, or a file's name
 MIN_WORD_CHARS = 4  # of a word that says something
-MIN_LITERAL_CHARS = 6  # of a number, a name with a number or a code; in the session that it came from, MIN_WORD_CHARS
 MIN_ECHO_WORDS, ECHO_SHARE = 3, 0.6  # a turn with so many of its words, and this share of them, repeats it
+MIN_RARE_CHARS, MIN_RARE_DIGITS = 6, 2  # of a literal that means the same in another session
+_SENTENCE_END = re.compile(r"[\n。！？]|[.!?;]\s")
 _TEMPORARY = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"
 # Columns with words of memories: plain texts, then JSON. Paths, ids, digests and times are never emptied.
 _STATE_TEXTS = (("sessions", "detail"), ("suspicions", "why"), ("breaker", "reason"), ("journal", "reason"))
@@ -95,19 +96,26 @@ class Traces:
         return any(own in folded for own in self._folded)
 
     def are_echoed_in(self, text: str, *, same_session: bool) -> bool:
-        """Whether a turn repeats it in part: most of its words, or a literal of it and another word."""
-        shortest, said = MIN_WORD_CHARS if same_session else MIN_LITERAL_CHARS, _list_words(fold(text))
-        for words in self._words:
-            repeated = words & said
-            if len(repeated) >= max(MIN_ECHO_WORDS, ECHO_SHARE * len(words)):
-                return True
-            if len(repeated) > 1 and any(_has_digit(word) and len(word) >= shortest for word in repeated):
-                return True
+        """Whether a sentence of a turn has most of its words, or a literal of it and another word."""
+        is_literal = _has_digit if same_session else _is_rare
+        for sentence in _SENTENCE_END.split(text):
+            said = _list_words(fold(sentence))
+            for words in self._words:
+                repeated = words & said
+                if len(repeated) >= max(MIN_ECHO_WORDS, ECHO_SHARE * len(words)):
+                    return True
+                if len(repeated) > 1 and any(map(is_literal, repeated)):
+                    return True
         return False
 
 
 def _list_words(folded: str) -> set[str]:
     return {word for word in re.findall(r"\w+", folded) if len(word) >= MIN_WORD_CHARS}
+
+
+def _is_rare(word: str) -> bool:
+    """Tell a code or a number from a name like `python3`, which many turns have."""
+    return len(word) >= MIN_RARE_CHARS and sum(map(str.isdigit, word)) >= MIN_RARE_DIGITS
 
 
 def _has_digit(word: str) -> bool:

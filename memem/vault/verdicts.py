@@ -105,8 +105,6 @@ def sign_earlier(ws: Workspace, *, always: bool = False) -> None:
 
 def _hash_accepted(ws: Workspace) -> Iterator[str]:
     """Hash the words of notes that a person let in through this home, by its event log, as far as their bytes exist."""
-    from glob import escape
-
     from memem.safety.gate import cleanse
     from memem.state.batches import ALLOW, IMPORT
     from memem.vault import note as notes
@@ -117,9 +115,11 @@ def _hash_accepted(ws: Workspace) -> Iterator[str]:
         # memem may have rewritten the bytes later, which leaves the words.
         if event.after and ((is_here and event.action in (ALLOW, "accept", "save")) or event.before in let_in):
             let_in[event.after] = (event.id, event.path)
+    by_id = dict[str, list[str]]()
+    for each in ws.store.paths.ours.rglob("*.md") if let_in else ():
+        by_id.setdefault(each.stem[-ID8:], []).append(each.relative_to(ws.store.paths.ours).as_posix())
     for digest, (identity, path) in let_in.items():
-        same_name = ws.store.paths.ours.rglob(f"*{escape(identity[:ID8])}.md")
-        places = [path, *(each.relative_to(ws.store.paths.ours).as_posix() for each in same_name)]
+        places = [path, *by_id.get(identity[:ID8], ())]
         versions = chain([ws.events.read_undo(digest)], (ws.store.current_bytes(place) for place in places))
         data = next((data for data in versions if data is not None and notes.digest(data) == digest), None)
         with suppress(NoteError):
@@ -172,7 +172,7 @@ def _read_lines(path: Path) -> list[tuple[str, str, str, str]]:
 
 
 def _read_key(ws: Workspace) -> bytes:
-    """Read this home's key; empty if there is none, or if it is damaged."""
+    """Read this home's key; empty if there is none, or if it is damaged. Raises HomeError if it cannot be read now."""
     found = files.stamp(ws.home.review_key)
     return _load_key(ws.home.review_key, found) if found else b""
 
@@ -180,7 +180,8 @@ def _read_key(ws: Workspace) -> bytes:
 @lru_cache(maxsize=4)
 def _load_key(path: Path, stamp: Stamp) -> bytes:
     del stamp  # part of the cache key
-    with suppress(OSError):
+    try:
         key = path.read_bytes()
-        return key if len(key) == KEY_BYTES else b""
-    return b""
+    except OSError as error:
+        raise HomeError(f"Cannot read {path}: {files.reason(error)}.") from None
+    return key if len(key) == KEY_BYTES else b""

@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -252,6 +253,30 @@ def test_reading_back_to_any_object_finds_what_reading_on_found(example: st.Data
     again = read_back(io.BytesIO(data(*parts, *lines)), end, "s")
     for text in (RULE, LONG):
         assert by(again, HUMAN, text) == by(words, HUMAN, text)
+
+
+def test_output_of_earlier_sessions_in_the_folder_is_known(tmp_path: Path) -> None:
+    (tmp_path / "earlier.jsonl").write_bytes(data(result(RULE), line("user", "Keep the lights on at night, always.")))
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(data(result("Keep the lights on at night, always.")))
+    siblings = origins.list_siblings(path)
+    assert siblings == [tmp_path / "earlier.jsonl"]
+    with path.open("rb") as file:
+        words = read_back(file, path.stat().st_size, "s", siblings)
+    assert by(words, HUMAN, RULE) != ()
+    assert by(words, HUMAN, "Keep the lights on at night, always.") == (), "a person said it first"
+
+
+@pytest.mark.parametrize("separator", ["→", "\t", ": ", "|"])
+def test_line_numbers_do_not_hide_output(separator: str) -> None:
+    words = LONG.split()
+    lines = [" ".join(words[place : place + 4]) for place in range(0, len(words), 4)]
+    printed = "\n".join(f"{number:6}{separator}{text}" for number, text in enumerate(lines, 1))
+    assert by(words_after(printed), HUMAN, LONG) != ()
+
+
+def test_the_end_of_a_long_output_is_known() -> None:
+    assert by(words_after(f"{'x ' * 200_000} {RULE}"), HUMAN, RULE) != ()
 
 
 # --- pasted -------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def write_session(ws: Workspace, path: Path, name: str) -> Transcript:
     """A session whose fact is told now, by a file whose time is that of the clock."""
     session = Transcript(path, start=ws.clock())
     session.tells(name)
-    os.utime(path, (ws.clock().timestamp(),) * 2)
+    os.utime(path, (session.now.timestamp() + 1,) * 2)
     return session
 
 
@@ -112,6 +112,19 @@ def test_an_opt_in_by_a_clock_that_was_behind_reads_nothing_written_before(
     assert len(indexed_texts(ws)) == 1
     schedule.mine_file(ws, session.path)
     assert count_saved(ws) == once("old", "new"), "a person who asks for it gets everything"
+
+
+def test_a_copy_of_an_older_session_is_not_read_though_the_opt_in_was_made_by_a_clock_that_was_behind(
+    ws: Workspace, clock: SteppingClock, sessions: Path
+) -> None:
+    session = write_session(ws, sessions / "s1.jsonl", "old")
+    clock.forward(days=-YEARS)
+    consent.opt_in(ws)
+    clock.forward(days=YEARS, hours=1)
+    fork = sessions / "fork.jsonl"
+    fork.write_bytes(session.path.read_bytes().replace(b"s1", b"fork"))
+    os.utime(fork, (clock().timestamp(),) * 2)
+    assert mine_everything(ws, clock) == {}
 
 
 def test_a_file_rewritten_since_the_opt_in_is_read_by_its_dates(

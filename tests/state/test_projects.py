@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.core import safe_open
-from memem.core.errors import SettingsError
+from memem.core.errors import HomeError, SettingsError
 from memem.core.project import Claim, normalise_remote
 from memem.doors.mcp import tools
 from memem.inject import notices, slice
@@ -20,6 +20,7 @@ from memem.notes import save
 from memem.search import find
 from memem.search.transcripts import consent
 from memem.search.transcripts import sessions as transcripts
+from memem.state import folder_record
 from memem.state.folder_record import FolderRecord
 from memem.state.sessions import SessionRecord
 from memem.upkeep import projects, session_start
@@ -37,6 +38,17 @@ def repository(folder: Path, remote: str = "", override: str = "") -> Path:
     if remote:
         (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n')
     return named(folder, override) if override else folder
+
+
+def linked_worktree(main: Path, tree: Path) -> Path:
+    inner = main / ".git" / "worktrees" / tree.name
+    inner.mkdir(parents=True)
+    tree.mkdir()
+    (inner / "HEAD").write_text("ref: refs/heads/other\n")
+    (inner / "commondir").write_text("../..\n")
+    (inner / "gitdir").write_text(f"{tree / '.git'}\n")
+    (tree / ".git").write_text(f"gitdir: {inner}\n")
+    return tree
 
 
 def named(folder: Path, text: str) -> Path:
@@ -93,13 +105,7 @@ def test_allowed_tools_stay_in_the_project_of_an_untrusted_clone(
 def test_worktrees_and_clones_of_the_same_remote_share_a_project(ws: Workspace, mine: Path, tmp_path: Path) -> None:
     again = repository(tmp_path / "again", "https://person@EXAMPLE.com:8443/acme/shop-api")
     assert name_of(ws, again) == "shop-api"
-    tree = tmp_path / "tree"
-    inner = mine / ".git" / "worktrees" / "tree"
-    inner.mkdir(parents=True)
-    tree.mkdir()
-    (inner / "HEAD").write_text("ref: refs/heads/other\n")
-    (inner / "commondir").write_text("../..\n")
-    (tree / ".git").write_text(f"gitdir: {inner}\n")
+    tree = linked_worktree(mine, tmp_path / "tree")
     assert name_of(ws, tree) == "shop-api"
 
 
@@ -164,7 +170,7 @@ def test_only_the_first_identity_ever_gets_a_name(steps: list[tuple[int, int]]) 
             holders = {claim.root}, {claim.remote} - {""}
             continue
         roots, remotes = holders or (set(), set())
-        is_theirs = claim.root in roots or claim.remote in remotes
+        is_theirs = claim.remote in remotes if claim.remote and remotes else claim.root in roots
         assert (found == "shop") == is_theirs
         if is_theirs:
             record.grant(claim)
@@ -261,13 +267,7 @@ def test_a_refusal_is_recorded_by_a_hook_alone(ws: Workspace, tmp_path: Path) ->
 
 def test_a_refusal_of_the_main_worktree_holds_for_a_linked_one_that_is_gone(ws: Workspace, tmp_path: Path) -> None:
     main = repository(tmp_path / "main", override="mining = false\n")
-    inner = main / ".git" / "worktrees" / "tree"
-    inner.mkdir(parents=True)
-    (inner / "HEAD").write_text("ref: refs/heads/other\n")
-    (inner / "commondir").write_text("../..\n")
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    (tree / ".git").write_text(f"gitdir: {inner}\n")
+    tree = linked_worktree(main, tmp_path / "tree")
     assert ws.folders.explain_refusal(tree)
     shutil.rmtree(tree)
     assert ws.folders.explain_refusal(tree)
@@ -328,9 +328,9 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
     """Files that belong to another user."""
     others, real = set[Path](), safe_open._is_trusted
 
-    def is_trusted(status: os.stat_result) -> bool:
+    def is_trusted(status: os.stat_result, owner: int | None) -> bool:
         ids = {(s.st_dev, s.st_ino) for s in (path.lstat() for path in others if os.path.lexists(path))}
-        return (status.st_dev, status.st_ino) not in ids and real(status)
+        return (status.st_dev, status.st_ino) not in ids and real(status, owner)
 
     monkeypatch.setattr(safe_open, "_is_trusted", is_trusted)
     return others
@@ -371,6 +371,49 @@ def test_a_file_is_judged_by_its_real_owner(ws: Workspace, tmp_path: Path) -> No
     folder = named(tmp_path / "x", 'project = "bank"\n')
     os.chown(folder / ".memem.toml", 12_345, -1)
     assert name_of(ws, folder) == "x"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_files_of_the_folders_owner_count_in_a_container(ws: Workspace, tmp_path: Path) -> None:
+    """Claude runs as root there, and everything in the mounted project is another user's."""
+    folder = repository(tmp_path / "mounted", MINE)
+    (folder / ".memem.toml").write_text("mining = false\n")
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 12_345, -1)
+    assert name_of(ws, folder) == "shop-api"
+    assert ws.folders.explain_refusal(folder)
+
+
+def test_an_archive_cannot_point_into_another_repository(ws: Workspace, mine: Path, tmp_path: Path) -> None:
+    pointer, shared = tmp_path / "pointer", tmp_path / "shared"
+    pointer.mkdir()
+    (pointer / ".git").write_text(f"gitdir: {mine / '.git'}\n")
+    (shared / ".git").mkdir(parents=True)
+    (shared / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (shared / ".git" / "commondir").write_text(f"{mine / '.git'}\n")
+    assert name_of(ws, mine) == "shop-api"
+    assert {name_of(ws, pointer), name_of(ws, shared)} == {"pointer", "shared"}
+
+
+def test_a_reused_path_is_another_project(ws: Workspace, mine: Path) -> None:
+    assert name_of(ws, mine) == "shop-api"
+    config = mine / ".git" / "config"
+    config.write_text(config.read_text().replace("acme", "mallory"))
+    assert name_of(ws, mine).startswith("shop-api-")
+
+
+def test_a_record_that_cannot_be_read_is_not_damaged(
+    ws: Workspace, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert name_of(ws, mine) == "shop-api"
+    before = ws.home.folders_file.read_bytes()
+    folder_record.parse.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", lambda _: (_ for _ in ()).throw(OSError(24, "Too many open files")))
+        with pytest.raises(HomeError, match="Cannot read"):
+            name_of(ws, mine)
+    assert ws.home.folders_file.read_bytes() == before
+    assert name_of(ws, mine) == "shop-api"
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

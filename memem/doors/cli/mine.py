@@ -178,8 +178,9 @@ def show_state(
     switch(ws)
     since = consent.opted_in(ws)
     on = "Mining is on for sessions since {:%Y-%m-%d %H:%M}; `memem mine --all` mines pending sessions now."
-    message = output.advice(on.format(since) if since else _OFF)
-    return output.emit(mining_state(ws), options, lambda _: output.say(message))
+    state = mining_state(ws)
+    message = output.advice(state.problem or (on.format(since) if since else _OFF))
+    return output.emit(state, options, lambda _: output.say(message))
 
 
 COMMANDS = {

@@ -53,7 +53,7 @@ def status(ws: Workspace, options: argparse.Namespace) -> int:
         ["vault", str(status.vault)],
         [
             "memories",
-            f"{status.memories} ({projects or 'the index cannot be used'})" if status.memories else "none yet",
+            f"{status.memories} ({projects})" if status.memories else "none yet",
         ],
         *(counts if not status.problem else []),
         *([name, advice] for number, name, advice in decisions if number),

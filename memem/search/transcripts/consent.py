@@ -39,8 +39,11 @@ def opted_in(ws: Workspace) -> datetime | None:
     last_write = ws.state.opt_in_record.last_write()
     if last_write is None:  # recorded by an older version
         last_write = _record(ws, text, since, lambda mtime: mtime < since.timestamp())
-    # Whichever clock is wrong, nothing that was written before the opt-in may be read.
-    return min(since, datetime.fromtimestamp(last_write, since.tzinfo)) if is_ahead(ws, since) else since
+    # Whichever clock was wrong, nothing that was written before the opt-in may be read, also not in a copy.
+    earlier = datetime.fromtimestamp(last_write, since.tzinfo)
+    if is_ahead(ws, earlier):
+        return since
+    return earlier if is_ahead(ws, since) else max(since, earlier)
 
 
 def is_ahead(ws: Workspace, since: datetime) -> bool:

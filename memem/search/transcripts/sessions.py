@@ -58,10 +58,10 @@ def read_conversation(file: BinaryIO, start: int, session_id: str) -> Iterator[T
 
 
 class Projects:
-    """The projects of sessions' folders. Those of a missing folder that memem never saw are read only if `asked`."""
+    """The projects of sessions' folders. Those of a missing folder that memem never saw are read only `on_request`."""
 
-    def __init__(self, ws: Workspace, *, asked: bool) -> None:
-        self._ws, self._asked = ws, asked
+    def __init__(self, ws: Workspace, *, on_request: bool) -> None:
+        self._ws, self._on_request = ws, on_request
         self._names: dict[str, str | None] = {}
         self.refusals: dict[str, str] = {}  # folders that may not be mined, and why
         ws.folders.complete()
@@ -76,7 +76,7 @@ class Projects:
                 name, is_known = (project.name, project.known and folder.is_absolute()) if project else ("", True)
             except (OSError, ValueError):  # not a possible folder name
                 name, is_known = clean_project_name(folder.name), False
-            if not is_known and not self._asked:
+            if not is_known and not self._on_request:
                 why = f"{display_path(folder)} is gone, and may have opted out of mining. {HOW_TO_ASK}"
             if why:
                 self.refusals[cwd] = why
@@ -175,7 +175,7 @@ class _Indexing:
         self._ws = ws
         self._index = index
         self._since = since
-        self._projects = Projects(ws, asked=since is None)
+        self._projects = Projects(ws, on_request=since is None)
         self._purged = ws.tombstones.load().purged_turns
 
     def run(self, path: Path, *, again: bool = False) -> int:
