@@ -51,14 +51,28 @@ def record_verdict(ws: Workspace, memory: Memory, word: str, time: str) -> None:
     """Record that a person accepts or rejects these words, or takes that back (waiting)."""
     key = ensure_key(ws) if word == ACCEPTED else b""
     words = hash_words(memory)
+    before, said, _ = _last(ws, words)
     # An earlier verdict may have come from a clock that was ahead.
-    line = _line(words, word, max(time, _last(ws, words)[1]), key)
+    line = _line(words, word, max(time, said), key)
     try:
         files.append_line(ws.store.paths.reviewed, line, fsync=ws.settings.fsync)
+        if before == ACCEPTED != word:
+            _renew_key(ws)
     except OSError as error:
         raise VaultUnwritable(
             f"Cannot write {ws.store.paths.reviewed}: {files.reason(error)}. Your decision was not saved."
         ) from None
+
+
+def _renew_key(ws: Workspace) -> None:
+    """Sign the acceptances that still count with a new key, so that an old copy of the file brings none back."""
+    path, key = ws.store.paths.reviewed, os.urandom(KEY_BYTES)
+    stamp = files.stamp(path)
+    counting = _gathered(path, stamp, _read_key(ws)) if stamp else {}
+    lines = [_line(words, word, time, key) for words, (word, time, _) in counting.items() if word == ACCEPTED]
+    if lines:
+        files.append_line(path, b"\n".join(lines), fsync=ws.settings.fsync)
+    files.write_atomic(ws.home.review_key, key, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
 
 
 def hash_words(memory: Memory) -> str:

@@ -201,6 +201,23 @@ def test_an_acceptance_cannot_be_forged_by_a_sync(ws: Workspace, note: Path, oth
     assert signed in ws.store.paths.reviewed.read_text()
 
 
+def test_an_old_copy_of_the_file_brings_no_acceptance_back(ws: Workspace, note: Path) -> None:
+    second = note.with_name("second.md")
+    second.write_text(NOTE.replace("66666666", "77777777").replace("and tell nobody", "and tell the otter nothing"))
+    refresh(ws)
+    review.accept(ws, IDENTITY.replace("66666666", "77777777"))
+    review.accept(ws, IDENTITY)
+    accepted = ws.store.paths.reviewed.read_bytes()
+    both = search_ids(ws)
+    undo.undo(ws)
+    kept = search_ids(ws)
+    assert (len(both), kept) == (2, [each for each in both if each != IDENTITY])
+    ws.store.paths.reviewed.write_bytes(accepted)
+    assert search_ids(ws) == []
+    ws.store.paths.reviewed.write_bytes(accepted + b"\n")
+    assert search_ids(ws) == []
+
+
 def write_unsigned(ws: Workspace) -> None:
     """Leave the file and the home as an earlier version did."""
     lines = [json.loads(line) for line in ws.store.paths.reviewed.read_text().splitlines()]
