@@ -37,7 +37,7 @@ MIN_STATEMENT_CHARS = 8  # shorter texts may mean many other things
 MIN_PART_CHARS = 20  # of a title, a quote, a line of either, or a file's name
 MIN_WORD_CHARS = 4  # of a word that says something
 MIN_ECHO_WORDS, ECHO_SHARE = 3, 0.6  # a turn with so many of its words, and this share of them, repeats it
-MIN_RARE_CHARS, MIN_RARE_DIGITS = 6, 2  # of a literal that means the same in another session
+RARE_LITERAL = 2, 6  # digits and characters of a code that means the same in another session, unlike `python3`
 _SENTENCE_END = re.compile(r"[\n。！？]|[.!?;]\s")
 _TEMPORARY = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"
 # Columns with words of memories: plain texts, then JSON. Paths, ids, digests and times are never emptied.
@@ -76,7 +76,7 @@ class Traces:
         self._words = [words for text in self._folded if (words := _list_words(text))]
         # An echo has one of the longest words, or a literal.
         longest = {word for words in self._words for word in sorted(words, key=len)[-MIN_ECHO_WORDS:] if len(words) > 1}
-        literals = {word for words in self._words for word in words if _has_digit(word)}
+        literals = {word for words in self._words for word in words if any(map(str.isdigit, word))}
         self.hints = tuple(sorted({form for word in longest | literals for form in (word, word.capitalize())}))
 
     def are_in(self, data: bytes) -> bool:
@@ -97,29 +97,21 @@ class Traces:
 
     def are_echoed_in(self, text: str, *, same_session: bool) -> bool:
         """Whether a sentence of a turn has most of its words, or a literal of it and another word."""
-        is_literal = _has_digit if same_session else _is_rare
+        least_digits, least_chars = (1, MIN_WORD_CHARS) if same_session else RARE_LITERAL
         for sentence in _SENTENCE_END.split(text):
             said = _list_words(fold(sentence))
             for words in self._words:
                 repeated = words & said
                 if len(repeated) >= max(MIN_ECHO_WORDS, ECHO_SHARE * len(words)):
                     return True
-                if len(repeated) > 1 and any(map(is_literal, repeated)):
+                digits = (sum(map(str.isdigit, word)) for word in repeated if len(word) >= least_chars)
+                if len(repeated) > 1 and any(count >= least_digits for count in digits):
                     return True
         return False
 
 
 def _list_words(folded: str) -> set[str]:
     return {word for word in re.findall(r"\w+", folded) if len(word) >= MIN_WORD_CHARS}
-
-
-def _is_rare(word: str) -> bool:
-    """Tell a code or a number from a name like `python3`, which many turns have."""
-    return len(word) >= MIN_RARE_CHARS and sum(map(str.isdigit, word)) >= MIN_RARE_DIGITS
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
 
 
 def _parts(text: str) -> list[str]:
