@@ -1,4 +1,4 @@
-"""Whatever is printed, pasted, repeated, approved and saved, and whenever it is mined: a tool's words are no rule.
+"""Interleave printing, pasting, repeating, approving, saving and mining: a tool's words are no rule.
 
 The extractor is hostile. It makes a rule of everything that it could know, and proves it with any words of any turn.
 """

@@ -158,7 +158,7 @@ def test_a_missing_folder_keeps_the_project_it_had(ws: Workspace, mine: Path, tm
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=12))
 def test_only_the_first_identity_ever_gets_a_name(steps: list[tuple[int, int]]) -> None:
-    """Whatever the order in which folders and remotes claim one name, they get it by root or remote alone."""
+    """Folders and remotes claim one name in any order: they get it by root or remote alone."""
     record, holders = FolderRecord(complete=True), None
     for root, remote in steps:
         claim = Claim(
