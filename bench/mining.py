@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import tempfile
 import uuid
@@ -58,6 +59,7 @@ if sys.argv[1:] != ["--help"]:
         print(len(said), sum(map(len, sys.argv[1:])), file=log)
     print('{{"type": "result", "subtype": "success", "is_error": false, "structured_output": {{"operations": []}}}}')
 """
+_CWD = re.compile(rb'"cwd":\s*"(?:[^"\\]|\\.)*"')
 Line = tuple[bytes, str]
 """A line of a transcript, with its uuid when it contains speech."""
 Turns = list[tuple[int, str]]
@@ -241,8 +243,9 @@ def _real(data: Path) -> Iterator[bytes]:
 def _replayed(name: str, sessions: Iterable[bytes], folder: Path) -> dict[str, Any]:
     """How often the model is asked, and with how many characters, when sessions grow from Stop to Stop."""
     ws, log = _asking(folder), folder / "calls.txt"
+    cwd = b'"cwd": ' + json.dumps(str(folder)).encode()  # sessions of a missing folder are mined only on request
     turns = stopped = 0
-    for number, data in enumerate(sessions):
+    for number, data in enumerate(_CWD.sub(lambda _: cwd, each) for each in sessions):
         path, start = folder / f"session-{number}.jsonl", 0
         for end in stops(data):
             with path.open("ab") as file:

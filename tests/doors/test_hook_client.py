@@ -378,11 +378,10 @@ def test_a_session_start_starts_the_upkeep(
     assert capfdbinary.readouterr() == (b"brief", b"")
 
 
-def test_a_finished_turn_is_mined_in_a_detached_process(
-    ws: Workspace, session: Transcript, environ: dict[str, str]
-) -> None:
+def test_a_finished_turn_is_mined_in_a_detached_process(ws: Workspace, sessions: Path, environ: dict[str, str]) -> None:
     environ |= {"MEMEM_EXTRACTOR": "rules", "MEMEM_BACKGROUND": "0"}
     consent.opt_in(ws)
+    session = Transcript(sessions / "s1.jsonl")
     session.human("remember that prices are net")
     session.claude("Noted.")
     given = envelope("SessionEnd", transcript_path=str(session.path), last_assistant_message="Noted.")

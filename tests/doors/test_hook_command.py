@@ -37,8 +37,9 @@ def test_an_event_is_answered_on_standard_output(ws: Workspace, environ: dict[st
     assert "Swoboda" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_background_work_prints_nothing(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
+def test_background_work_prints_nothing(ws: Workspace, environ: dict[str, str], sessions: Path) -> None:
     consent.opt_in(ws)
+    session = Transcript(sessions / "s1.jsonl")
     session.human("remember that prices are net")
     done = call(environ, {"session_id": "s1", "transcript_path": str(session.path)}, "SessionEnd", "--later")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
