@@ -5,6 +5,9 @@ from typing import Any, Self
 
 HUMAN, ASSISTANT = ROLES = ("human", "assistant")
 
+# Places of a person's words other than a prompt; the arguments of a command have its name.
+REJECTION, ANSWER, BESIDE, QUEUED, PLAN = ("rejection", "answer", "beside", "queued", "plan")
+
 ADD, UPDATE, SUPERSEDE, NOOP = OPERATIONS = ("ADD", "UPDATE", "SUPERSEDE", "NOOP")
 PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
 
@@ -54,6 +57,22 @@ class Turn:
     branch: str = ""
     repeats: tuple[str, ...] = ()  # parts that a tool printed before
     pasted: tuple[str, ...] = ()  # parts that a person did not type
+    place: str = ""  # of a person's words that are not a prompt
+    proposal: str = ""  # Claude's words that a person chose or approved with this turn
+
+    @property
+    def plan_id(self) -> str:
+        """An id for an approved plan, which Claude Code repeats in later sessions; empty without one."""
+        if self.place != PLAN or not self.proposal:
+            return ""
+        import hashlib
+
+        words = " ".join(self.proposal.split()).encode("utf-8", "surrogatepass")
+        return f"plan-{hashlib.sha256(words).hexdigest()[:32]}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields; new ones only with a value, as older releases do not know them."""
+        return {name: value for name, value in asdict(self).items() if value or name not in ("place", "proposal")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +114,13 @@ class Chunk:
         """A name for these turns, from which the ids of their memories are made."""
         return f"{self.turns[0].uuid}:{self.turns[-1].uuid}"
 
+    @property
+    def turn_ids(self) -> list[str]:
+        """The ids by which these turns and the plans in them are sent only once."""
+        return [identity for turn in self.turns for identity in (turn.uuid, turn.plan_id) if identity]
+
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"turns": [turn.as_json() for turn in self.turns]}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:

@@ -11,11 +11,15 @@ _INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
 _UNTYPED = re.compile(
     r"""\s*(?: <(?: command-(?:name|message|args) | local-command-(?:stdout|stderr|caveat) | bash-(?:stdout|stderr)
                  | task-notification | teammate-message | cross-session-message | user-prompt-submit-hook )\b
+          | Operation\ stopped\ by\ hook\b
           | This\ session\ is\ being\ continued\ from\ a\ previous\ conversation
           | Caveat:\ The\ messages\ below\ were\ generated\ by\ the\ user\ while\ running\ local\ commands )""",
     re.VERBOSE,
 )
 _COMMAND = re.compile(r"\s*<(?:command-(?:name|message|args)|bash-input)>")
+_COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]+)\s*</command-name>")
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*)</command-args>", re.DOTALL)
+_OWN_COMMAND = re.compile(r"/(?:memem\b.*|remember|recall|forget)")  # memem has done what they ask for
 _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
 # A line of a slice behind its heading, and one that names a memory: behind its date, as a person may have written it.
 _SLICE_LINE = re.compile(r"## \S.*|- [A-Z]\w*: .*|- Pinned · .*|\d+\. .* · \*\*.*|  +>.*|\s*")
@@ -38,6 +42,15 @@ def is_untyped(text: str) -> bool:
 def is_command(text: str) -> bool:
     """Whether a message is a command as a person typed it, without output."""
     return _COMMAND.match(text) is not None and "-stdout>" not in text and "-stderr>" not in text
+
+
+def command_arguments(text: str) -> tuple[str, str] | None:
+    """Return the name and the arguments of a slash command, unless it has none or is memem's."""
+    name, arguments = _COMMAND_NAME.search(text), _COMMAND_ARGUMENTS.search(text)
+    if not is_command(text) or not name or not arguments or _OWN_COMMAND.fullmatch(name[1]):
+        return None
+    typed = typed_text(arguments[1])
+    return (name[1], typed) if typed else None
 
 
 def hidden_parts(text: str) -> Iterator[str]:

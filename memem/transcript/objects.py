@@ -52,8 +52,9 @@ def _may_stand(token: bytes, brackets: bytes, last: bytes) -> bool:
 
 
 MAX_LINE_BYTES = 8 * 1024 * 1024  # the longest line in 700 MB of real transcripts has one megabyte
-PASSED_OVER = b"?\n"  # replaces a line that is too long; it is not JSON
+PASSED_OVER = b"?\n"  # replaces a line that is too long even without its images; it is not JSON
 _BLOCK = 64 * 1024
+_IMAGE_DATA = re.compile(rb"[A-Za-z0-9+/=]{4096,}")  # base64; a pasted image makes a line long, not its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,11 @@ class TranscriptRow:
     start: int
     data: bytes
     ended: bool
+    cut_bytes: int = 0  # of image data that a long line has lost
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data) + self.cut_bytes
 
 
 class Rows:
@@ -82,19 +88,27 @@ class Rows:
 def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
     file.seek(start)
     while data := file.readline(MAX_LINE_BYTES + 1):
-        if len(data) <= MAX_LINE_BYTES:
-            yield TranscriptRow(start, data, data.endswith(b"\n"))
-            start += len(data)
-        else:
-            size = len(data)
-            while data and not data.endswith(b"\n"):
-                data = file.readline(_BLOCK)
-                size += len(data)
-            if data:
-                yield TranscriptRow(start, PASSED_OVER, True)
-            start += size
-        if not data.endswith(b"\n"):
+        is_long = len(data) > MAX_LINE_BYTES
+        row = _long_line(file, start, data) if is_long else TranscriptRow(start, data, data.endswith(b"\n"))
+        if row:
+            yield row
+        if row is None or not row.ended:
             return  # the rest of this line may be written at any moment
+        start = row.end
+
+
+def _long_line(file: BinaryIO, start: int, data: bytes) -> TranscriptRow | None:
+    """Read the rest of a long line without its images; None if its end is not written yet."""
+    size, kept = 0, bytearray()
+    while data:
+        size += len(data)
+        if len(kept) <= MAX_LINE_BYTES:
+            kept += _IMAGE_DATA.sub(b"", data)
+        if data.endswith(b"\n"):
+            whole = bytes(kept) if len(kept) <= MAX_LINE_BYTES else PASSED_OVER
+            return TranscriptRow(start, whole, True, size - len(whole))
+        data = file.readline(_BLOCK)
+    return None
 
 
 # An integer of 5,000 digits would be refused.
@@ -121,9 +135,19 @@ def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
     """Yield every whole object from an offset on, with only a few lines in memory."""
     rows = Rows(file, start)
     while row := rows.take():
+        if row.cut_bytes:
+            yield from _of_long_line(row)
+            continue
         rest = yield from _side_by_side(row)
         if rest.data and rest.ended and (match := _over_rows(rest, rows)):
             yield match
+
+
+def _of_long_line(row: TranscriptRow) -> Iterator[JsonObject]:
+    """Yield the objects of a cut line. Reading resumes before or behind the line, never within it."""
+    whole = list(_side_by_side(row))
+    for number, each in enumerate(whole, 1):
+        yield JsonObject(each.value, row.start, row.end if number == len(whole) else row.start)
 
 
 def _side_by_side(row: TranscriptRow) -> Generator[JsonObject, None, TranscriptRow]:
@@ -149,7 +173,7 @@ def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
             return None
         taken.append(row)
         size += len(row.data)
-        if size > MAX_LINE_BYTES or _is_line(row):
+        if size > MAX_LINE_BYTES or row.cut_bytes or _is_line(row):
             break
         nesting = nesting.after(row.data)
         if not row.ended and nesting.open:

@@ -14,7 +14,7 @@ from memem.core import safe_open
 from memem.core.conversation import HUMAN, Cursor, Turn
 from memem.core.files import from_json
 from memem.core.home import OWN_FOLDER
-from memem.transcript import harness
+from memem.transcript import harness, lookback
 from memem.transcript.objects import objects
 from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work, read
 
@@ -44,7 +44,7 @@ def start_of(file: BinaryIO, cursor: Cursor | None) -> int:
 def steps(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
     """Yield a step for each object from an offset on; reading may stop and resume behind any of them."""
     for each in objects(file, start):
-        yield TranscriptStep(read(each.value, session), each.end)
+        yield TranscriptStep(read(each.value, session, lookback.before(file, each.start)), each.end)
 
 
 def read_back(file: BinaryIO, end: int, most_bytes: int, session: str) -> Iterator[TranscriptLine]:
@@ -52,15 +52,19 @@ def read_back(file: BinaryIO, end: int, most_bytes: int, session: str) -> Iterat
     start = max(0, end - most_bytes)
     file.seek(start)
     data = file.read(end - start)
-    rows = data.split(b"\n")[1 if start else 0 :]
-    for row in reversed(rows):
+    if start:
+        data = data.partition(b"\n")[2]
+    end = len(data)
+    for row in reversed(data.split(b"\n")):
         found = list(objects(io.BytesIO(row)))
         if not found and row.strip():  # torn, or a part of an object over many rows: only reading on finds that
-            whole = objects(io.BytesIO(b"\n".join(rows)))
-            yield from reversed([read(each.value, session) for each in whole])
+            whole = objects(io.BytesIO(data))
+            yield from reversed([read(each.value, session, lookback.in_bytes(data, each.start)) for each in whole])
             return
+        end -= len(row)
         for each in reversed(found):
-            yield read(each.value, session)
+            yield read(each.value, session, lookback.in_bytes(data, end))
+        end -= 1
 
 
 def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] | None:
@@ -116,7 +120,13 @@ def read_folder(path: Path) -> str:
 WIDER_BYTES = 512 * 1024  # in two of five real sessions the last prompt is more than 64 KB back
 MAX_FILES = 12
 # Marks of lines with neither words nor names of files. In a text these quotes would be escaped.
-_SKIPPED = (b'"tool_result"', b'"isSidechain":true', b'"type":"progress"')
+_SKIPPED = (b'"isSidechain":true', b'"type":"progress"')
+_RESULT = b'"tool_result"'
+# A result with words of a person, in it or beside it.
+_SPOKEN_RESULT = re.compile(
+    rb"the user said:|questions have been answered|[Uu]ser (?:has )?answered|approved your plan"
+    rb"|\},\s*\{\"type\":\s*\"text\""
+)
 _THOUGHT, _TEXT = b'"type":"thinking"', b'"type":"text"'
 
 
@@ -150,11 +160,19 @@ def _tail(path: Path, size: int) -> tuple[bytes, bool]:
 
 
 def _read_backwards(data: bytes, session: str) -> Iterator[TranscriptLine]:
+    end = len(data)
     for row in reversed(data.split(b"\n")):
-        is_thought = _THOUGHT in row and _TEXT not in row
-        if not is_thought and not any(mark in row for mark in _SKIPPED):
+        end -= len(row)
+        if not _is_skipped(row):
             for each in reversed(list(objects(io.BytesIO(row)))):
-                yield read(each.value, session)
+                yield read(each.value, session, lookback.in_bytes(data, end))
+        end -= 1
+
+
+def _is_skipped(row: bytes) -> bool:
+    is_thought = _THOUGHT in row and _TEXT not in row
+    is_silent = _RESULT in row and not _SPOKEN_RESULT.search(row)
+    return is_thought or is_silent or any(mark in row for mark in _SKIPPED)
 
 
 def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
@@ -169,6 +187,8 @@ def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
         is_person = line.turn.role == HUMAN
         if is_person and not collected and line.turn.text == prompt:
             continue
+        if any(turn.uuid == line.turn.uuid for turn in collected):
+            continue  # a queued prompt, which may be stored twice
         if len(collected) < turns:
             collected.append(line.turn)
         elif is_person:

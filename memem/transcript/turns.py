@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, Turn
+from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, QUEUED, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript.harness import hidden_parts, is_command, is_untyped, shell_command, slice_ids, typed_text
+from memem.transcript.lookback import NOTHING, Lookback, QueuedPrompt
+from memem.transcript.utterances import Utterance, find_utterance, is_text, text_of_result
 
 Object = dict[str, Any]
 
@@ -44,15 +46,16 @@ class TranscriptLine:
     is_sdk: bool = False  # asked by `claude -p` or the Agent SDK; older lines do not say so
 
 
-def read(value: Object, session: str) -> TranscriptLine:
-    """Return the meaning of an object; `session` is used if it names none."""
+def read(value: Object, session: str, earlier: Lookback = NOTHING) -> TranscriptLine:
+    """Return the meaning of an object; `session` is used if it names none, `earlier` are the lines before it."""
     kind, blocks = value.get("type"), _blocks(value)
     line = TranscriptLine()
     if value.get("isSidechain"):  # a conversation of Claude with a sub-agent
         line = TranscriptLine(output=_words_in(value.get("message"), value.get("toolUseResult")))
     elif kind == "user":
-        turn = _human(value, blocks, session)
-        output = _output_of_user(value, blocks, is_person=turn is not None)
+        utterance = find_utterance(value, blocks, earlier.name_tool)
+        output = _output_of_user(value, blocks, utterance)
+        turn = _spoken_turn(value, utterance, session) if utterance else None
         line = TranscriptLine(turn, _work_of_user(blocks), _ids(_texts(blocks)), output=output)
     elif kind == "assistant":
         turn = _assistant(value, blocks, session)
@@ -63,9 +66,18 @@ def read(value: Object, session: str) -> TranscriptLine:
     elif kind == "attachment":
         attachment = _part(value, "attachment")
         texts = _words_in(attachment)
-        is_prompt = _is(attachment, "queued_command") and not is_untyped(_word(attachment, "prompt"))
-        shown = texts if _is(attachment, "hook_additional_context") else ()
-        line = TranscriptLine(injected=_ids(shown), output=() if is_prompt else texts)
+        if utterance := _delivered_prompt(attachment):
+            queued = earlier.queued_prompt(_word(attachment, "prompt"))
+            line = TranscriptLine(_spoken_turn(value, utterance, session, queued))
+        else:
+            shown = texts if _is(attachment, "hook_additional_context") else ()
+            line = TranscriptLine(injected=_ids(shown), output=texts)
+    elif kind == "queue-operation" and value.get("operation") == "remove":
+        # Recent releases name the prompt here and store it again as an attachment when Claude gets it.
+        queued = None if _word(value, "content") else earlier.removed_prompt()
+        if queued and not is_untyped(queued.text):
+            utterance = Utterance(typed_text(queued.text), QUEUED)
+            line = TranscriptLine(_spoken_turn(value | earlier.folder_and_branch(), utterance, session, queued))
     elif kind == "system" and not is_command(_word(value, "content")):
         line = TranscriptLine(output=_words_in(value.get("content")))
     elif kind == "progress":
@@ -80,28 +92,39 @@ def read(value: Object, session: str) -> TranscriptLine:
     )
 
 
-def _output_of_user(value: Object, blocks: list[Object], *, is_person: bool) -> tuple[str, ...]:
+def _output_of_user(value: Object, blocks: list[Object], utterance: Utterance | None) -> tuple[str, ...]:
     """Return everything in a user's message that no person typed."""
     texts = list(_texts(blocks))
-    is_result = any(_is(block, "tool_result") for block in blocks)
-    if is_person or (is_result and not value.get("isMeta")):  # text next to a result is the person's
-        untyped = [part for text in texts for part in hidden_parts(text)]
+    if utterance and utterance.proposal and not utterance.result:
+        texts = []  # a plan that the person approved: Claude's words, not a tool's
+    elif utterance:
+        texts = [part for text in texts for part in hidden_parts(text)]
     else:
-        untyped = [text for text in texts if not is_command(text)]
-    results = (block for block in blocks if not _is(block, "text"))
-    return _words_in(*results, value.get("toolUseResult"), untyped)
+        texts = [text for text in texts if not is_command(text)]
+    stored = utterance.result if utterance else None
+    results = (block for block in blocks if not _is(block, "text") and block is not stored)
+    return _words_in(*results, None if stored else value.get("toolUseResult"), texts)
 
 
-def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:
-    texts = list(_texts(blocks))
-    is_output = value.get("toolUseResult") is not None or any(_is(block, "tool_result") for block in blocks)
-    is_command = any(is_untyped(text) or shell_command(text) is not None for text in texts)
-    # Claude Code marks messages of its own in several ways.
-    is_made_up = any(value.get(mark) for mark in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"))
-    origin = _word(_part(value, "origin"), "kind") or "human"  # or a task's notification, or another session
-    if is_output or is_command or is_made_up or origin != "human" or value.get("promptSource") == "system":
+def _delivered_prompt(attachment: Object) -> Utterance | None:
+    """Return the prompt that a person typed while Claude worked, if the attachment delivers one."""
+    origin = _part(attachment, "origin").get("kind") or "human"
+    if (
+        not _is(attachment, "queued_command")
+        or attachment.get("commandMode", "prompt") != "prompt"
+        or origin != "human"
+    ):
         return None
-    return _turn(value, HUMAN, texts, session)
+    texts = list(_texts(_content({"content": attachment.get("prompt")})))
+    text = "\n\n".join(filter(None, map(typed_text, texts)))
+    return Utterance(text, QUEUED) if text and not any(map(is_untyped, texts)) else None
+
+
+def _spoken_turn(value: Object, utterance: Utterance, session: str, queued: QueuedPrompt | None = None) -> Turn | None:
+    if queued:  # it has one id and time, wherever it is stored
+        value = {**value, "uuid": queued.uuid, "timestamp": queued.time}
+    turn = _turn(value, HUMAN, [utterance.text], session)
+    return turn and replace(turn, place=utterance.place, proposal=utterance.proposal)
 
 
 def _assistant(value: Object, blocks: list[Object], session: str) -> Turn | None:
@@ -143,8 +166,7 @@ def _work_of_user(blocks: list[Object]) -> Work | None:
 
 
 def _error(block: Object) -> str:
-    text = "\n".join(_texts(_content(block)))
-    text = re.sub(r"</?tool_use_error>", "", text).strip()
+    text = re.sub(r"</?tool_use_error>", "", text_of_result(block)).strip()
     return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
 
 
@@ -178,7 +200,7 @@ def _content(part: Object) -> list[Object]:
 
 
 def _texts(blocks: Iterable[Object]) -> Iterator[str]:
-    return (block["text"] for block in blocks if _is(block, "text") and isinstance(block.get("text"), str))
+    return (block["text"] for block in blocks if is_text(block))
 
 
 def _words_in(*values: Any) -> tuple[str, ...]:

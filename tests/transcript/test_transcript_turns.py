@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, Turn
+from memem.core.conversation import ASSISTANT, BESIDE, HUMAN, OWN_CALL, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript.turns import TranscriptLine, Work, read
 from tests.transcript.test_harness import SLICE
@@ -264,8 +264,15 @@ def test_an_error_is_never_long_and_has_no_tags() -> None:
     ],
 )
 def test_tool_output_is_neither_error_nor_speech(block: dict[str, Any]) -> None:
-    said = tuple(filter(None, [block["content"]]))
-    assert read(user([block, text("Hello.")]), "") == TranscriptLine(time=str(FRAME["timestamp"]), output=said)
+    output = tuple(filter(None, [block["content"]]))
+    assert read(user([block]), "") == TranscriptLine(time=str(FRAME["timestamp"]), output=output)
+
+
+def test_text_beside_a_tool_result_is_a_persons() -> None:
+    line = read(user([result("fine"), text("Always use pnpm.")]), "")
+    assert line.turn
+    assert (line.turn.role, line.turn.place, line.turn.text) == (HUMAN, BESIDE, "Always use pnpm.")
+    assert line.output == ("fine",)
 
 
 def test_the_work_of_a_subagent_is_not_that_of_the_session() -> None:
