@@ -1,4 +1,4 @@
-"""Real sessions of Claude Code, growing as they did, and a slow reader of them, made without a look at the other one.
+"""Real sessions of Claude Code, growing as they did, and what people said in them by the reference reader.
 
 They are not part of the project: MEMEM_BENCH_DATA names a folder with `transcripts/` in it.
 """
@@ -8,25 +8,35 @@ import json
 import os
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from memem.transcript.utterances import APPROVED_PLAN
+from tests.reference_reader import PLAN_APPROVAL, SHELL, utterances
+
 DATA = os.environ.get("MEMEM_BENCH_DATA")
 SESSIONS = sorted(Path(DATA, "transcripts").iterdir()) if DATA else []
+_CWD = re.compile(rb'"cwd":\s*"(?:[^"\\]|\\.)*"')
 NEEDS_DATA = pytest.mark.skipif(not DATA, reason="MEMEM_BENCH_DATA names no folder with the evaluation files")
 
 
-def grown(session: Path, path: Path, cuts: int, read: Callable[[], object]) -> Iterator[list[str]]:
+def grown(
+    session: Path, path: Path, cuts: int, read: Callable[[], object], *, cwd: Path | None = None
+) -> Iterator[Counter[str]]:
     """Let a file grow through all states that a session was seen in, cut anywhere, and read it after each cut.
 
-    Yields, whenever a state is complete, the uuids of all that people have said up to it.
+    Yields, whenever a state is complete, the words of all that people have said up to it.
+    With `cwd`, they worked there.
     """
     chance = random.Random(session.name)  # noqa: S311
     states = snapshots(session)
-    expected: dict[str, None] = {}
+    if cwd:
+        folder = b'"cwd": ' + json.dumps(str(cwd)).encode()
+        states = [_CWD.sub(lambda _: folder, state) for state in states]
+    expected: dict[str, str] = {}
     written = b""
     for data in states:
         if not data.startswith(written):
@@ -37,8 +47,8 @@ def grown(session: Path, path: Path, cuts: int, read: Callable[[], object]) -> I
                     file.write(data[len(written) : cut])
                 written = data[:cut]
             read()
-        expected |= dict.fromkeys(people(data))
-        yield list(expected)
+        expected |= spoken(data)
+        yield count_words(expected.values())
 
 
 def snapshots(session: Path) -> list[bytes]:
@@ -46,30 +56,12 @@ def snapshots(session: Path) -> list[bytes]:
     return [gzip.decompress(path.read_bytes()) for path in paths]
 
 
-def every_object(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.decode("utf-8", "replace").split("\n"):
-        rest = line.strip()
-        while rest.startswith("{"):
-            value, end = json.JSONDecoder().raw_decode(rest)
-            yield value
-            rest = rest[end:].strip()
+def spoken(data: bytes) -> dict[str, str]:
+    """Return what people said, each utterance once: `!` commands are work, an approved plan is Claude's."""
+    heard = [each for each in utterances(data) if each.place != SHELL]
+    return {each.key: APPROVED_PLAN if each.place == PLAN_APPROVAL else each.text for each in heard}
 
 
-def is_of_a_person(value: dict[str, Any]) -> bool:
-    marks = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "toolUseResult")
-    if value.get("type") != "user" or any(value.get(mark) for mark in marks):
-        return False
-    content = value["message"]["content"]
-    if not isinstance(content, str):
-        if any(block["type"] == "tool_result" for block in content):
-            return False
-        content = "\n".join(block["text"] for block in content if block["type"] == "text")
-    words = re.sub(r"<(system-reminder|ide_\w+)>.*?</\1>", "", content, flags=re.DOTALL).strip()
-    return bool(words) and not words.startswith(
-        ("<command-", "<local-command-", "<bash-", "[Request interrupted", "Caveat: The messages below")
-    )
-
-
-def people(data: bytes) -> list[str]:
-    """The uuids of what people said, without those that a file repeats."""
-    return list(dict.fromkeys(value["uuid"] for value in every_object(data) if is_of_a_person(value)))
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the words of texts, however these are joined."""
+    return Counter(word for text in texts for word in text.split())

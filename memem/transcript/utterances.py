@@ -33,6 +33,7 @@ _PLAN_PROMPT = re.compile(
     r"(?:\n+User feedback on this plan: (?P<feedback>.*))?\Z",
     re.DOTALL,
 )
+_NOT_GIVEN = ("", "(notes only)", "(no option selected)")  # Claude Code's words
 APPROVED_PLAN = "I approve this plan."
 
 
@@ -105,8 +106,7 @@ def _in_result(value: Object, result: Object, name_tool: Callable[[str], str]) -
         marked = value.get("toolDenialKind")  # older releases have no mark
         name = "" if marked else name_tool(identity)
         is_persons = marked == _DENIED_BY_PERSON or (bool(name) and not name.startswith(_FOREIGN_TOOL))
-        reason = _reason(text) if is_persons else ""
-        return Utterance(reason, REJECTION) if reason else None
+        return _rejection(text) if is_persons else None
     details = value.get("toolUseResult")
     if _is_answer(text) and name_tool(identity) == _ASKING_TOOL:
         return _answers(text, details if isinstance(details, dict) else {})
@@ -115,12 +115,13 @@ def _in_result(value: Object, result: Object, name_tool: Callable[[str], str]) -
     return None
 
 
-def _reason(text: str) -> str:
+def _rejection(text: str) -> Utterance | None:
     match = _REASON.search(text)
-    reason = match[1].strip() if match else ""
+    reason, place = match[1] if match else "", REJECTION
     if reason.startswith(_TO_DISCUSS):  # Claude Code's words, with the answers given so far
-        reason = "\n".join(_ANSWER_SO_FAR.findall(reason))
-    return harness.typed_text(reason)
+        reason, place = "\n".join(_ANSWER_SO_FAR.findall(reason)), ANSWER
+    reason = harness.typed_text(reason)
+    return Utterance(reason, place) if reason else None
 
 
 def _is_answer(text: str) -> bool:
@@ -132,11 +133,15 @@ def _answers(text: str, details: Object) -> Utterance | None:
     answers = details.get("answers")
     if not isinstance(answers, dict):
         answers = dict(_ANSWERED.findall(text))
-    answers = {question: answer for question, answer in answers.items() if isinstance(answer, str)}
+    answers = {question: answer for question, answer in answers.items() if _is_given(answer)}
     notes = [str(note) for note in _notes(details)]
     chosen = [line for question in _questions(details) for line in _chosen(question, answers)]
     spoken = harness.typed_text("\n".join([*answers.values(), *notes]))
     return Utterance(spoken, ANSWER, "\n".join(chosen)) if spoken else None
+
+
+def _is_given(answer: object) -> bool:
+    return isinstance(answer, str) and answer not in _NOT_GIVEN
 
 
 def _questions(details: Object) -> Iterator[Object]:

@@ -1,6 +1,7 @@
 """Real sessions, mined while they grow: everything that a person said is sent, and nothing twice."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from memem.core.conversation import HUMAN, Chunk, Operation
 from memem.mine import ask, schedule
 from memem.search.transcripts import consent
+from memem.transcript.session import steps
 from memem.workspace import Workspace
+from tests.fakes import SteppingClock
 from tests.real_sessions import NEEDS_DATA, SESSIONS, grown
 
 pytestmark = NEEDS_DATA
@@ -16,26 +19,28 @@ CUTS = 200
 
 
 @pytest.fixture
-def calls(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """The turns that a model would have been sent, and how often."""
-    sent: Counter[str] = Counter()
+def sent(ws: Workspace, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The turns of people that a model would have been sent, and how often."""
+    counts: Counter[str] = Counter()
 
-    def extract(_: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
-        sent.update(turn.uuid for turn in chunk.turns if turn.role == HUMAN)
-        return chunk, []
+    def extract(_: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]]:
+        counts.update(turn.uuid for chunk in chunks for turn in chunk.turns if turn.role == HUMAN)
+        return [(chunk, []) for chunk in chunks]
 
     monkeypatch.setattr(ask, "extract", extract)
-    ws.home.opt_in.parent.mkdir(parents=True)
-    ws.home.opt_in.write_text("2000-01-01T00:00:00+00:00\n")
-    assert consent.opted_in(ws)
-    return sent
+    clock.now = datetime(2020, 1, 1, tzinfo=UTC)
+    consent.opt_in(ws)
+    return counts
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.name[:8])
 def test_a_session_is_mined_as_it_grows_each_word_once(
-    session: Path, ws: Workspace, asked: Counter[str], tmp_path: Path
+    session: Path, ws: Workspace, sent: Counter[str], tmp_path: Path
 ) -> None:
-    path = tmp_path / f"{session.name}.jsonl"
-    for expected in grown(session, path, CUTS, lambda: schedule.mine_in_background(ws, path)):
+    path, expected = tmp_path / f"{session.name}.jsonl", set[str]()
+    for _ in grown(session, path, CUTS, lambda: schedule.mine_in_background(ws, path), cwd=tmp_path):
         schedule.mine_in_background(ws, path, flush=True)
-        assert asked == dict.fromkeys(expected, 1)
+        with path.open("rb") as file:
+            turns = [step.line.turn for step in steps(file, 0, path.stem)]
+        expected |= {turn.uuid for turn in turns if turn and turn.role == HUMAN}
+        assert sent == dict.fromkeys(expected, 1)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.real_sessions import NEEDS_DATA, SESSIONS, people, snapshots
 from tests.reference_reader import PLACES, every_object, utterances
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "sessions"
@@ -171,10 +170,3 @@ def test_damaged_files_are_read_as_far_as_they_are_whole() -> None:
     three = json.dumps(user_line("Run the linter", 3))
     data = f'{one}{three}\n{{"type": "user", "mess\n{two}\n{{"type"'.encode()
     assert [utterance.text for utterance in utterances(data)] == ["Use tabs", "Sort targets", "Run the linter"]
-
-
-@NEEDS_DATA
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.name[:8])
-def test_every_prompt_of_a_real_session_is_heard(session: Path) -> None:
-    for data in snapshots(session):
-        assert set(people(data)) <= {utterance.key for utterance in utterances(data)}
