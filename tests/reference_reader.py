@@ -42,7 +42,13 @@ _WRAPPED = re.compile(
 _SYNTHETIC = (
     *("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<teammate-message", "<tick>"),
     *("<agent-message", "<cross-session-message", "<channel", "<fork-boilerplate>", "<mcp-", "<command-"),
-    *("[Request interrupted by user", "[Image: ", "[Image source: ", "Operation stopped by hook", "Stop hook feedback:"),
+    *(
+        "[Request interrupted by user",
+        "[Image: ",
+        "[Image source: ",
+        "Operation stopped by hook",
+        "Stop hook feedback:",
+    ),
     *("Caveat: The messages below", "This session is being continued from a previous conversation", "Tool loaded."),
 )
 _NOT_SPOKEN = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
@@ -143,9 +149,7 @@ def read_words(line: dict[str, Any], blocks: list[dict[str, Any]], words: str) -
         yield (QUEUED if line.get("promptSource") == "queued" else PROMPT), words
 
 
-def read_result(
-    line: dict[str, Any], result: dict[str, Any], tools: dict[str, str]
-) -> Iterator[tuple[str, str]]:
+def read_result(line: dict[str, Any], result: dict[str, Any], tools: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield what the person said through the result of a tool call."""
     text = result_text(result)
     tool = tools.get(str(result.get("tool_use_id")), "")

@@ -22,7 +22,7 @@ TIME = "2026-11-18T20:00:{:02}.000Z"
 
 def expected_of(recording: Path) -> dict[str, Any]:
     entry = EXPECTED[recording.stem]
-    return entry | entry.get(recording.parent.name, {})
+    return {**entry, **entry.get(recording.parent.name, {})}
 
 
 def name_of(recording: Path) -> str:
