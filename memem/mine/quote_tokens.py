@@ -1,4 +1,4 @@
-"""Text as the words and signs that a quote has to repeat, each with its place: markup and spelling marks are left out."""
+"""Split text into the words and signs that a quote has to repeat, each with its place. Markup is left out."""
 
 import re
 import unicodedata
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from html import unescape
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from memem.core.data_files import load_table
 
 WORDS = {name: frozenset(text.split()) for name, text in load_table(__file__, "quotes.toml").items()}
-_CORRECTED = dict(pair.split("=") for pair in WORDS["misspelled"])
+_CORRECTED: dict[str, str] = dict(pair.split("=") for pair in WORDS["misspelled"])
 
 # Flags of a token
 EXACT = 1  # an identifier, a number, a part of one, or a name: no letter of it may differ
@@ -26,10 +26,11 @@ _MARK = (
     "\u0e31\u0e34-\u0e4e\u0eb1\u0eb4-\u0ece\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 )
 _LETTER = rf"(?:[^\W{_CJK}]|[{_MARK}])"
+_NO_DOT_BEFORE = r"""(?<![\w.)\]])(?<![\w.)\]]["'*`])(?<![\w.)\]]\*\*)"""  # a dot after a word is no part of a name
 _TOKEN = re.compile(
     rf"""
     (?P<url> https?://[^\s<>"'`|)\]]+ )
-  | (?P<word> (?: (?<![\w)\]])[-\u2212](?=[0-9]) | (?<![\w.)\]'"*`])\.(?=[a-zA-Z]) )?
+  | (?P<word> (?: (?<![\w)\]])[-\u2212](?=[0-9]) | {_NO_DOT_BEFORE}\.(?=[a-zA-Z]) )?
       {_LETTER}+ (?: (?<=[0-9])[.,:](?=[0-9]){_LETTER}+ | ['’ʼ](?=[^\W\d_]){_LETTER}+ )*
       (?: \+\+(?!\w) | (?<=[cfCF])\#(?!\w) )? )
   | (?P<cjk> [{_CJK}] )
@@ -159,11 +160,14 @@ def _trim(form: str) -> str:
 def _judge(plain: str, start: int, end: int, form: str, previous: str) -> int:
     """Tell identifiers, numbers and names from plain words."""
     has_digit = any(map(str.isdigit, form))
-    is_camel = any(one.islower() and other.isupper() for one, other in zip(form, form[1:], strict=False))
+    is_camel = any(one.islower() and other.isupper() for one, other in pairwise(form))
     flag = 0
-    if (has_digit and not form.isdigit()) or "_" in form or (is_camel and form[0].islower()):
-        flag = EXACT | CASED
-    elif form.casefold() in WORDS["cased_units"]:
+    if (
+        (has_digit and not form.isdigit())
+        or "_" in form
+        or (is_camel and form[0].islower())
+        or form.casefold() in WORDS["cased_units"]
+    ):
         flag = EXACT | CASED
     elif has_digit or is_camel or (form.isupper() and len(form) > 1):
         flag = EXACT
@@ -192,7 +196,7 @@ class _Spans:
 
 
 def _fold_characters(text: str) -> tuple[str, list[int], list[int]]:
-    """Resolve entities and forms of characters; returns where each character starts and ends, or nothing if unchanged."""
+    """Resolve entities and forms of characters; returns where each character starts and ends if any changed."""
     if text.isascii() and "&" not in text:
         return text, [], []
     parts: list[str] = []
