@@ -400,7 +400,7 @@ def _is_said(turns: Sequence[Turn], quote: str, kind: str) -> bool:
     if kind == "negation removed":
         return False
     parts = [_plain(part) for part in quote.split("…")]
-    least = 100 if len(parts) == 1 else 95  # similar sentences are common, and two of them may well be in one turn
+    least = 100 if len(parts) == 1 else 90  # similar sentences are common, and two of them may well be in one turn
     return any(all(fuzz.partial_ratio(part, _plain(turn.text)) >= least for part in parts) for turn in turns)
 
 
