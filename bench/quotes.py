@@ -399,13 +399,16 @@ def _is_said(turns: Sequence[Turn], quote: str, kind: str) -> bool:
     """Whether somebody said just that: by chance, and without the negation that stood before it."""
     if kind == "negation removed":
         return False
-    parts = [_plain(part) for part in quote.split("…")]
-    least = 100 if len(parts) == 1 else 90  # similar sentences are common, and two of them may well be in one turn
-    return any(all(fuzz.partial_ratio(part, _plain(turn.text)) >= least for part in parts) for turn in turns)
+    if kind in ("words shuffled", "negation added"):
+        return any(f" {_plain(quote)} " in f" {_plain(turn.text)} " for turn in turns)
+    # Similar sentences are common in a session, and two of them may well be in one turn.
+    parts = [_plain(part, FILLERS) for part in quote.split("…")]
+    least = 100 if len(parts) == 1 else 90
+    return any(all(fuzz.partial_ratio(part, _plain(turn.text, FILLERS)) >= least for part in parts) for turn in turns)
 
 
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+def _plain(text: str, without: Sequence[str] = ()) -> str:
+    return " ".join(word for word in re.findall(r"\w+", text.casefold()) if word not in without)
 
 
 # --- the measurement ------------------------------------------------------------------------------------------------
