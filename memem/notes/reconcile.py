@@ -15,6 +15,7 @@ from memem.compare.relation import OTHER
 from memem.core.conversation import ADD, SUPERSEDE, UPDATE
 from memem.core.dates import is_in_force, iso, moment
 from memem.core.errors import Forgotten, NoteChanged, RewriteRefused
+from memem.core.evidence import append_evidence, has_quote
 from memem.core.memory import GENERAL, Entry, Hit, Memory
 from memem.core.trust import IMPORTED, Trust, is_rule
 from memem.notes import conflicts, decide, forget, review, staleness, write
@@ -166,8 +167,8 @@ def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
 
 def _changes(old: Memory, candidate: Candidate) -> dict[str, Any]:
     new, evidence = candidate.memory, old.evidence
-    if new.evidence and not _quotes(old.evidence, new.evidence):
-        both = f"{old.evidence}\n{new.evidence}" if old.evidence else new.evidence
+    if new.evidence and not has_quote(old.evidence, new.evidence):
+        both = append_evidence(old.evidence, new.evidence)
         evidence = both if len(both) <= EVIDENCE_CHARACTERS else new.evidence
     return {
         "title": new.title if candidate.titled else old.title,
@@ -213,7 +214,7 @@ def _revised(ws: Workspace, identity: str, changes: dict[str, Any], why: str) ->
 
 def _is_applied(old: Memory, candidate: Candidate) -> bool:
     """Whether a note quotes these words and was written after they were said; later changes to it stay."""
-    if not _quotes(old.evidence, candidate.memory.evidence):
+    if not has_quote(old.evidence, candidate.memory.evidence):
         return False
     written, said = moment(old.updated), moment(candidate.said)
     return not written or not said or written >= said.replace(microsecond=0)  # notes have whole seconds
@@ -221,8 +222,3 @@ def _is_applied(old: Memory, candidate: Candidate) -> bool:
 
 def _merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*old, *new)))[:MAX_ITEMS]
-
-
-def _quotes(evidence: str, quote: str) -> bool:
-    """Whether evidence has a quote as lines of its own: `use npm` is not in `do not use npm`."""
-    return f"\n{quote}\n" in f"\n{evidence}\n"

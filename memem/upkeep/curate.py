@@ -15,6 +15,7 @@ from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.core import memory as layers
 from memem.core.dates import is_in_force, iso, moment
 from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NotFound
+from memem.core.evidence import merge_evidence
 from memem.core.memory import GENERAL, Entry, Memory, fingerprint, id8_of, link_target
 from memem.core.project import normalise
 from memem.notes import forget, write
@@ -257,7 +258,7 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
         mine, other = kept.memory, ended.memory
         links = dict.fromkeys((*mine.related, *other.related))
         related = [link for link in links if not (kept.is_named_by(link) or ended.is_named_by(link))]
-        quotes = "\n".join(dict.fromkeys((*mine.evidence.splitlines(), *other.evidence.splitlines())))
+        quotes = merge_evidence(mine.evidence, other.evidence)
         if len(quotes) > EVIDENCE_CHARACTERS:
             quotes = mine.evidence  # the superseded note keeps its own
         changes: dict[str, Any] = {
