@@ -25,7 +25,7 @@ def test_honest_quotes_are_found_and_wrong_ones_are_not(
 
 
 def test_a_slip_is_in_the_turn_or_in_the_quote(tmp_path: Path) -> None:
-    random = Random(3)  # noqa: S311
+    random = Random(3)  # noqa: S311 - it is for a test
     for case in quotes.make_honest(quotes.read_sentences(None, random), 60, random):
         assert case.kind in ("ellipsis in the middle", "white space") or not any(
             case.quote in turn.text for turn in case.turns if case.kind in ("arrow", "dash", "typo added")
@@ -33,7 +33,7 @@ def test_a_slip_is_in_the_turn_or_in_the_quote(tmp_path: Path) -> None:
 
 
 def test_a_wrong_quote_is_in_no_turn() -> None:
-    random = Random(3)  # noqa: S311
+    random = Random(3)  # noqa: S311 - it is for a test
     for case in quotes.make_wrong(quotes.read_sentences(None, random), 90, random):
         if case.kind != "negation removed":
             assert not any(case.quote in turn.text for turn in case.turns), case.kind
@@ -45,5 +45,5 @@ def test_real_sessions_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "transcripts" / "s"
     folder.mkdir(parents=True)
     (folder / "1.jsonl.gz").write_bytes(gzip.compress(session.path.read_bytes()))
-    ((sentence,),) = quotes.read_sentences(tmp_path, Random(1))  # noqa: S311
+    ((sentence,),) = quotes.read_sentences(tmp_path, Random(1))  # noqa: S311 - the same
     assert sentence.text == "We keep the parsers in one folder of the repository."
