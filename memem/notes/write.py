@@ -21,6 +21,7 @@ from memem.core.memory import (
     Memory,
     fingerprint,
 )
+from memem.core.shorten import first_sentence, shorten
 from memem.notes import decide
 from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
 from memem.safety.naming import clean_project_name
@@ -137,13 +138,8 @@ def title_of(body: str) -> str:
     """The first sentence, shortened to the length of a title."""
     line = next((line.strip() for line in body.splitlines() if re.search(r"\w", line)), body.strip())
     line = re.sub(r"^(?:(?:#{1,6}|>|[-*+]|\d+[.)])\s+)+", "", line)
-    # A full stop ends a sentence where another begins: not in `e.g. ruff`, not in `the U.S. region`.
-    end = re.search(r"(?<=\w\w)[.!?](?=\s+[A-Z])|[。！？]", line)
-    sentence = line[: end.start()] if end else line.removesuffix(".")
-    if len(sentence) <= TITLE_CHARACTERS:
-        return sentence or "Memory"
-    cut, _, rest = sentence[:TITLE_CHARACTERS].rpartition(" ")
-    return (cut or rest).rstrip(" ,;:") + "…"
+    sentence = first_sentence(line).rstrip("。！？").removesuffix(".")
+    return shorten(sentence, TITLE_CHARACTERS) or "Memory"
 
 
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:

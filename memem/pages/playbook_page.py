@@ -27,7 +27,17 @@ from memem.core import safe_open
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
 from memem.pages import markdown, read_playbook
-from memem.pages.read_playbook import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, RECORD, SECTIONS, TITLE, TRAPS
+from memem.pages.read_playbook import (
+    CONVENTIONS,
+    DECISIONS,
+    ENVIRONMENT,
+    IDENTITY,
+    RECORD,
+    SECTIONS,
+    TITLE,
+    TRAPS,
+    is_cut_by_earlier_version,
+)
 from memem.search.notes import NoteRow
 from memem.state import usefulness
 from memem.vault.store import MAX_NOTE_BYTES
@@ -247,5 +257,6 @@ def _make_line(section: int, entry: Entry, page: Playbook) -> PlaybookLine:
     memory, before = entry.memory, page.ours.get(entry.memory.id8)
     statement, link = digest(memory.body), markdown.link(entry.link[2:-2], memory.id8)
     if before and before.statement == statement:  # a line keeps its words until its statement changes
-        return replace(before, section=section, link=link)
+        words = read_playbook.format_line(memory) if is_cut_by_earlier_version(before.words) else before.words
+        return replace(before, section=section, words=words, link=link)
     return PlaybookLine(section, memory.id8, read_playbook.format_line(memory), link, statement)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memem.core import safe_open
 from memem.core.files import from_json
 from memem.core.memory import GENERAL, Entry, Memory
+from memem.core.shorten import shorten
 from memem.pages import markdown
 from memem.safety import quote
 from memem.search import pinned
@@ -35,6 +36,7 @@ _RECORD = re.compile(rf"{RECORD}(?: (?:{_WRITTEN}|{_GONE}|@[0-5]))* -->")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?!.*`)|~{3,})(?P<more>.*)")
 _LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
 LINE_CHARACTERS = 200
+MAX_QUOTED_CHARACTERS = 10 * LINE_CHARACTERS
 _META = "recited"  # the lines by a user or a model, for each project, that passed the gate before
 BY_HAND = "From the playbook · **written there by hand**"
 MAX_LINKED_LINES = 100  # more than memem writes on a page
@@ -165,7 +167,17 @@ def flatten(memory: Memory) -> str:
 
 
 def format_line(memory: Memory) -> str:
-    return markdown.escape(quote.one_line(memory.body, LINE_CHARACTERS))
+    return markdown.escape(_cut_line(memory))
+
+
+def is_cut_by_earlier_version(words: str) -> bool:
+    """Whether words of memem end in the middle of a sentence, where versions up to 0.11 cut them."""
+    return words.endswith(" […]")
+
+
+def _cut_line(memory: Memory) -> str:
+    line = quote.one_line(shorten(flatten(memory), LINE_CHARACTERS), MAX_QUOTED_CHARACTERS)
+    return shorten(line, LINE_CHARACTERS)  # quoting may have made it longer
 
 
 def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collection[str]) -> VisibleLine:
@@ -181,7 +193,7 @@ def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collec
 
 def _cut(memory: Memory) -> str:
     whole = flatten(memory)
-    return whole if len(whole) <= LINE_CHARACTERS else quote.one_line(whole, LINE_CHARACTERS)
+    return whole if len(whole) <= LINE_CHARACTERS else _cut_line(memory)
 
 
 def _load_in_force(ws: Workspace, project: str, short_ids: Sequence[str]) -> dict[str, Entry]:

@@ -169,7 +169,7 @@ def rewrite_text(note: Note, memory: Memory) -> str:
 
 
 def _renewed_aliases(note: Note, title: str) -> dict[str, Value]:
-    """The aliases with the new title in place of the old one; others, and notes without that alias, stay as they are."""
+    """The aliases with the new title in place of the old one, if that is among them."""
     old = note.memory.title
     with suppress(NoteUnreadable):  # not a list: a person's own
         aliases = note.document.many(ALIASES)
