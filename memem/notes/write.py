@@ -22,7 +22,7 @@ from memem.core.memory import (
     fingerprint,
 )
 from memem.core.shorten import first_sentence, shorten
-from memem.notes import decide
+from memem.notes import decide, rename
 from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
 from memem.safety.naming import clean_project_name
 from memem.search.find import locate
@@ -202,8 +202,12 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     check_room(ws, memory)
     memory = replace(memory, updated=iso(ws.clock()), author=author)
     ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
-    rewritten, change = ws.store.rewrite(note, memory)
-    record_change(ws, "edit", memory.id, change, why)
+    with ws.events.batch("edit"):
+        if memory.title != note.memory.title:
+            ws.store.rewritten(note, memory)  # a refusal comes before the name has changed
+            note = rename.follow_title(ws, note, memory.title, why)
+        rewritten, change = ws.store.rewrite(note, memory)
+        record_change(ws, "edit", memory.id, change, why)
     index_note(ws, rewritten)
     shown = cleanse(rewritten.memory).memory
     return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised, _doubt(ws, note.path))

@@ -25,6 +25,7 @@ from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 from memem.search.refresh import fresh_rows
 from memem.search.transcripts import consent
+from memem.vault.page_text import digest
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def refine(ws: Workspace, folder: Path) -> int:
     if answer is None:
         return 0
     words = _select_rewordings(memories, answer)
-    statements = {id8: playbook_page.digest(memory.body) for id8, memory in memories.items()}
+    statements = {id8: digest(memory.body) for id8, memory in memories.items()}
     try:
         with writing(ws):
             markdown.write_part(
@@ -96,7 +97,7 @@ def _list_new(ws: Workspace, project: str) -> dict[str, Memory]:
     memories = [row.memory for row in rows if row.memory]
     # A line may be short because it is only the first sentence of a long statement.
     long = (each for each in memories if len(flatten(each)) > MIN_LINE_CHARS)
-    new = {each.id8: each for each in long if playbook_page.digest(each.body) == statements[each.id8]}
+    new = {each.id8: each for each in long if digest(each.body) == statements[each.id8]}
     return {id8: new[id8] for id8 in [id8 for id8 in wanted if id8 in new][:MAX_LINES]}
 
 

@@ -8,12 +8,13 @@ import pytest
 
 from memem.core.memory import Memory
 from memem.notes import forget, write
-from memem.pages import markdown, read_playbook, refresh
+from memem.pages import read_playbook, refresh
 from memem.pages.playbook_page import MAX_PAGE_CHARS
 from memem.pages.read_playbook import DECISIONS, TRAPS
 from memem.safety import quote
 from memem.search import refresh as search_refresh
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
+from memem.vault import page_text
 from memem.workspace import Workspace
 from tests.pages.test_overview import keep
 
@@ -62,8 +63,8 @@ def test_page_of_an_earlier_version_is_read_and_renewed_in_place(ws: Workspace) 
     path = playbook(ws)
     new = path.read_text().replace("## Known pitfalls\n", "## Known pitfalls\n- Mine.\n")
     before = {
-        markdown.BEGIN: "<!-- memem writes from here -->",
-        markdown.END: "<!-- to here; what you write around it stays -->",
+        page_text.BEGIN: "<!-- memem writes from here -->",
+        page_text.END: "<!-- to here; what you write around it stays -->",
         "## Current decisions": "## Decisions in force",
         "## Known pitfalls": "## Known traps",
     }
@@ -320,7 +321,7 @@ def test_missing_playbook_has_no_lines(ws: Workspace) -> None:
 
 
 def test_memory_text_starts_no_markup(ws: Workspace) -> None:
-    keep(ws, 1, f"x {markdown.END} [[y]] #z\n## Known pitfalls\n- forged", kind="decision")
+    keep(ws, 1, f"x {page_text.END} [[y]] #z\n## Known pitfalls\n- forged", kind="decision")
     text = playbook(ws).read_text()
     assert text.count("<!--") == 3
     assert "## Known pitfalls" not in text.splitlines()

@@ -12,8 +12,8 @@ import pytest
 from memem.core.errors import InputError, NoteChanged, NoteError, NoteUnreadable, VaultMissing, VaultUnwritable
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
-from memem.pages.markdown import BEGIN
 from memem.vault import store as stores
+from memem.vault.page_text import BEGIN
 from memem.vault.store import Store
 
 MEMORY = Memory(id="aaaaaaaa-0000-4000-8000-000000000000", title="A fact", body="The sky is blue.")
