@@ -125,7 +125,9 @@ def _linked(ws: Workspace, folder: Path) -> Known:
 
 
 def _rename(ws: Workspace, known: Known) -> None:
-    write.revise(ws, known["id"], title="Sleeping otters")
+    written = write.revise(ws, known["id"], title="Sleeping otters")
+    if not written or not written.path.startswith("memories/sleeping-otters-"):
+        raise AssertionError("the note keeps its name")
 
 
 def _renamed(ws: Workspace, folder: Path) -> Known:

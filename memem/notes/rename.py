@@ -6,6 +6,7 @@ A note that a person wrote, named or links to keeps its name: only Obsidian can 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -48,10 +49,10 @@ def follow_title(ws: Workspace, note: Note, title: str, why: str = "") -> Note:
         return note
     # Under the new name already, an interrupted run has moved it.
     former, target = path.with_name(before).as_posix(), path.with_name(after).as_posix()
-    return move(ws, note, former, target, why)
+    return move_note(ws, note, former, target, why)
 
 
-def move(ws: Workspace, note: Note, former: str, target: str, why: str = "") -> Note:
+def move_note(ws: Workspace, note: Note, former: str, target: str, why: str = "") -> Note:
     """Move a note from `former` to `target`, if nobody else is in the way; returns it at its place."""
     is_moved = note.path == target
     linking = _find_linking(ws, note, former, target)
@@ -86,7 +87,7 @@ def _find_linking(ws: Workspace, note: Note, former: str, target: str) -> Sequen
     if mentions is None or any(path != ours + note.path for path in mentions.named):
         return None
     relink = make_relinker(PurePosixPath(former).stem, PurePosixPath(target).stem)
-    name = PurePosixPath(former).stem.lower()
+    old_name = re.compile(rf"(?<![\w-]){re.escape(PurePosixPath(former).stem)}", re.IGNORECASE)
     linking = []
     for path in mentions.files:
         inside = path.removeprefix(ours)
@@ -102,7 +103,7 @@ def _find_linking(ws: Workspace, note: Note, former: str, target: str) -> Sequen
             after = notes.rewrite_text(other, memory)
         except NoteError:
             return None
-        if not other.is_a_machines or name in after.lower():
+        if not other.is_a_machines or old_name.search(after):
             return None
         if memory != other.memory and inside != note.path:
             linking.append(_Linking(other, memory))

@@ -148,7 +148,7 @@ def _apply(ws: Workspace, step: NoteChange, plan: _Plan, why: str) -> _Plan:
         ws.events.store_undo(notes.digest(now), now)
     if plan.do == RESTORE and plan.former:
         note = notes.parse(plan.path, now, step.id)
-        plan = replace(plan, path=rename.move(ws, note, plan.path, plan.former, why).path)
+        plan = replace(plan, path=rename.move_note(ws, note, plan.path, plan.former, why).path)
     record_change(ws, plan.do, step.id, Change(plan.path, plan.now, plan.then), why)
     if plan.do in (REMOVE, ASK_AGAIN):
         if plan.do == ASK_AGAIN:

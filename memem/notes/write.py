@@ -28,7 +28,7 @@ from memem.safety.naming import clean_project_name
 from memem.search.find import locate
 from memem.search.refresh import ensure_filled, fresh_rows, index_note, refresh, reserve_row
 from memem.vault import forgotten
-from memem.vault.note import Note, escape_evidence
+from memem.vault.note import Note, escape_evidence, rewrite_text
 from memem.vault.opening import ensure_vault, require_vault
 from memem.vault.store import Change
 from memem.vault.verdicts import ACCEPTED
@@ -204,7 +204,7 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
     with ws.events.batch("edit"):
         if memory.title != note.memory.title:
-            ws.store.rewritten(note, memory)  # a refusal comes before the name has changed
+            rewrite_text(note, memory)  # a refusal comes before the name has changed
             note = rename.follow_title(ws, note, memory.title, why)
         rewritten, change = ws.store.rewrite(note, memory)
         record_change(ws, "edit", memory.id, change, why)

@@ -213,7 +213,9 @@ class Store:
         """Change a note to `memory`. Raises NoteChanged when the file is not what was read."""
         from memem.vault import note as vault_note
 
-        data = self.rewritten(note, memory)
+        data = vault_note.rewrite_text(note, memory).encode()
+        if len(data) > MAX_NOTE_BYTES:
+            raise RewriteRefused(f"{note.path} was left unchanged: it would exceed {MAX_NOTE_BYTES // 1000} KB.")
         target = self.absolute(note.path)
         before = self.unchanged_bytes(note)
         with writing_file(target):
@@ -225,15 +227,6 @@ class Store:
                 just_before=lambda: self.unchanged_bytes(note),
             )
         return vault_note.parse(note.path, data, memory.id), Change(note.path, before, data)
-
-    def rewritten(self, note: "Note", memory: Memory) -> bytes:
-        """Return what a note changed to `memory` would be. Raises RewriteRefused."""
-        from memem.vault import note as vault_note
-
-        data = vault_note.rewrite_text(note, memory).encode()
-        if len(data) > MAX_NOTE_BYTES:
-            raise RewriteRefused(f"{note.path} was left unchanged: it would exceed {MAX_NOTE_BYTES // 1000} KB.")
-        return data
 
     def set_aside(self, note: "Note") -> Change:
         """Move a note to `.forgotten/`, where nothing reads it."""

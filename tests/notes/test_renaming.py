@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memem.core import files
+from memem.core.errors import RewriteRefused
 from memem.core.memory import Entry, Memory
 from memem.notes import forget, history, rename, undo, write
 from memem.pages import refresh as pages_refresh
@@ -104,6 +105,22 @@ def test_links_in_notes_of_memem_follow(ws: Workspace, note: Entry) -> None:
     assert memory.updated == other.memory.updated
     assert ws.index.edges.of([note.id]) == ws.index.edges.of([other.id]) != []
     assert not [each for each in status.check(ws) if "cannot find" in each.problem and "x-1" not in each.problem]
+
+
+def test_a_name_that_ends_like_the_former_one_is_no_link_to_it(ws: Workspace, note: Entry) -> None:
+    other = keep_note(ws, 2, related=(OLD_LINK,))
+    assert retitle(ws, "An old note 1") == "memories/an-old-note-1-00000001.md"
+    assert ws.store.read(other.path).memory.related == ("[[an-old-note-1-00000001]]",)
+
+
+def test_a_refused_change_leaves_the_name(ws: Workspace, note: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RewriteRefused("no")
+
+    monkeypatch.setattr(write, "rewrite_text", refuse)
+    with pytest.raises(RewriteRefused):
+        retitle(ws)
+    assert names(ws) == [OLD]
 
 
 def test_pages_link_the_new_name(ws: Workspace, note: Entry) -> None:
