@@ -26,15 +26,18 @@ class _Unknown(Exception):
 
 
 def find_mentions(root: Path, id8: str) -> Mentions | None:
-    """Find what mentions the name that ends in this id; None if that cannot be told. Hidden folders are left out."""
+    """Find what mentions the name that ends in this id; None if that cannot be told.
+
+    Of hidden files only those of Obsidian's settings count: they list bookmarks and the files that are or were open.
+    """
     needle, id8 = f"-{id8}".lower().encode(), id8.lower()
     files, named = list[str](), list[str]()
     left = MAX_BYTES
     try:
-        for path in _list_files(root):
+        for path in (*_list_files(root), *sorted((root / ".obsidian").glob("*.json"))):
             if id8 in path.name.lower():
                 named.append(path.relative_to(root).as_posix())
-            if path.suffix.lower() in _WITH_LINKS:
+            if path.suffix.lower() in _WITH_LINKS or path.parent.name == ".obsidian":
                 with safe_open.open_plain(path, follow=False) as file:
                     data = file.read(left + 1)
                 left -= len(data)

@@ -167,6 +167,8 @@ def test_a_note_that_a_person_renamed_keeps_its_name(ws: Workspace, note: Entry)
         ("deep/in/a folder/Diary.md", "As in [it](../memem/memories/Note-1-00000001.md)."),
         ("Board.canvas", '{"nodes": [{"type": "file", "file": "memem/memories/note-1-00000001.md"}]}'),
         ("Table.base", 'filters: file.hasLink("note-1-00000001")'),
+        (".obsidian/workspace.json", '{"file": "memem/memories/note-1-00000001.md"}'),
+        (".obsidian/bookmarks.json", '{"items": [{"type": "file", "path": "memem/memories/note-1-00000001.md"}]}'),
         ("memem/memories/mine.md", "---\nsee: '[[note-1-00000001]]'\n---\nMy own."),
         ("memem/memories/broken.md", "---\nid: [\n---\n[[note-1-00000001]]"),
         ("memem/projects/other.md", "My page about [[note-1-00000001]]."),
@@ -185,7 +187,7 @@ def test_a_note_that_a_persons_text_links_to_keeps_its_name(ws: Workspace, note:
 
 def test_text_without_a_link_does_not_keep_a_name(ws: Workspace, note: Entry) -> None:
     write_file(ws, "Diary.md", "About note 1, with the id 00000001, and [[note-2-00000002]].")
-    write_file(ws, ".obsidian/workspace.md", "note-1-00000001")
+    write_file(ws, ".trash/Diary.md", "[[note-1-00000001]]")
     write_file(ws, "picture.png", "note-1-00000001")
     assert retitle(ws) == NEW
 
