@@ -13,7 +13,7 @@ _LONGEST_WORD = 40  # longer ones are cut in scripts without spaces
 _END = re.compile(r"[.!?]+[\"'”’»)\]*_`]*(?=\s|\Z)|[。！？]+[」』”’）*_`]*")
 _CLAUSE = re.compile(r"[,;:](?=\s)|\s+[-–—]+(?=\s)|\s+(?=\()|[，、；：]")
 _SPACE = re.compile(r"\s+")
-_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«*_`]+\Z")
+_WORD_BEFORE = re.compile(r"[^\s(\[\"“«*_`]+\Z")
 _LETTERS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _SPAN = re.compile(
     r"(?P<code>`+)[^`](?:.*?[^`])??(?P=code)(?!`) | !?\[\[[^\[\]]*\]\] | !?\[[^\[\]]*\]\([^()]*(?:\([^()]*\)[^()]*)?\)"
@@ -63,7 +63,7 @@ def _ends_sentence(before: str, mark: str, following: str) -> bool:
     word = _WORD_BEFORE.search(before)
     if not mark.startswith(".") or word is None:
         return bool(before.strip())
-    name = word[0].casefold()
+    name = word[0].lstrip("'‘").casefold()
     if _LETTERS.fullmatch(name) or name in _words("abbreviations"):
         return False
     if following.isdigit() and name in _words("before_numbers"):

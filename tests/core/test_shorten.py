@@ -19,6 +19,7 @@ MORE = "and this goes on " * 20
         (f"Run `make check`. Then {MORE}", "Run `make check`."),
         (f"**Use tabs.** They {MORE}", "**Use tabs.**"),
         (f"He said “use tabs.” Then {MORE}", "He said “use tabs.”"),
+        (f"The key is HS256's. Then {MORE}", "The key is HS256's."),
         (f"It needs Python 3.12. Then {MORE}", "It needs Python 3.12."),
         (f"Set the retries to 5. Then {MORE}", "Set the retries to 5."),
         (f"See [the page](https://example.com/a.html). Then {MORE}", "See [the page](https://example.com/a.html)."),
