@@ -22,6 +22,7 @@ from memem.search import note_rows
 from memem.search.notes import NoteRow
 from memem.search.refresh import ensure_filled, fresh_rows
 from memem.vault.opening import require_vault
+from memem.vault.page_text import get_own_lines
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class _Writing:
 
 def _read_project_name(page: Path) -> str:
     """The project of a page by its heading; empty for a copy under another name."""
-    first = next(iter(markdown.get_own_lines(markdown.read_page(page) or "")), "")
+    first = next(iter(get_own_lines(markdown.read_page(page) or "")), "")
     name = markdown.unescape(first.removeprefix("# "))
     return name if first != name and markdown.file_stem(name) == page.stem else ""
 

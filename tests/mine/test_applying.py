@@ -413,12 +413,13 @@ def test_a_note_that_changes_at_that_very_moment_is_tried_again(
     ws: Workspace, mined: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = mined()
-    path, real = note_file(ws, old.id), Store.rewrite
+    real = Store.rewrite
     meddled: list[bool] = []
 
     def meddle(store: Store, *given: Any) -> Any:
         if not meddled:
             meddled.append(True)
+            path = store.absolute(given[0].path)
             path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))  # as a sync does it
         return real(store, *given)
 
@@ -431,10 +432,10 @@ def test_a_person_who_saves_at_that_very_moment_loses_nothing_and_neither_do_we(
     ws: Workspace, mined: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = mined()
-    path, real = note_file(ws, old.id), Store.rewrite
+    real = Store.rewrite
 
     def meddle(store: Store, *given: Any) -> Any:
-        edit_by_hand(path, OLD, "The shop is built with npm 10.")
+        edit_by_hand(store.absolute(given[0].path), OLD, "The shop is built with npm 10.")
         return real(store, *given)
 
     monkeypatch.setattr(Store, "rewrite", meddle)
@@ -639,10 +640,10 @@ def test_a_synced_note_with_other_line_endings_is_not_rewritten_again(
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     chunk = knowing(old, Turn("t1", HUMAN, SAID, LATER))
     apply(ws, change(old, content=f"{OLD}\n\nTwo."), chunk)
-    before = path.read_bytes()
+    before = note_file(ws, old.id).read_bytes()
     clock.forward(minutes=10)
     apply(ws, change(old, content=f"{OLD}\n\nTwo."), chunk)
-    assert path.read_bytes() == before
+    assert note_file(ws, old.id).read_bytes() == before
     assert b"\r\n> [!quote]- Evidence\r\n> we build with npm\r\n> you, 2026-03-01: No, use pnpm here\r\n" in before
 
 

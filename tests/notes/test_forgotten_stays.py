@@ -430,6 +430,7 @@ _OTHERWISE = {
     "upkeep.purge._remove_links": "links are removed",
     "transfer.import_._write_links": "links are added",
     "transfer.import_._drop_contradiction": "links are removed",
+    "notes.rename._relink": "links change",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes",
