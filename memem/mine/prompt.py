@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.conversation import HUMAN, NOOP, OPERATIONS, OWN_CALL, PROJECT_SCOPE, SCOPES, Chunk, Operation, Turn
+from memem.core.dates import said_on
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
 from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 
-VERSION = 2  # rises with any change
+VERSION = 3  # rises with any change
 INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
 PACKED_INSTRUCTION = (
     "Which operations on the memories follow from the conversations on standard input? They are separate: judge each by"
@@ -73,8 +74,9 @@ def escape_tags(text: str) -> str:
 def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())
     cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
-    by = "the person's own, " if memory.author == HUMAN else ""
-    return escape_tags(f"- {memory.id8} ({by}{memory.kind}, {display_name(memory.project)}) {memory.title}: {cut}")
+    labels = [said_on(memory), "the person's own" if memory.author == HUMAN else "", memory.kind]
+    about = ", ".join(label for label in (*labels, display_name(memory.project)) if label)
+    return escape_tags(f"- {memory.id8} ({about}) {memory.title}: {cut}")
 
 
 def strict_object(**properties: Any) -> dict[str, Any]:

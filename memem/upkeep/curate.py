@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.core import memory as layers
-from memem.core.dates import is_in_force, iso, moment
+from memem.core.dates import end_from, is_in_force, iso, moment
 from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NotFound
 from memem.core.memory import GENERAL, Entry, Memory, fingerprint, id8_of, link_target
 from memem.core.project import normalise
@@ -275,7 +275,8 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
 
 
 def _supersede(ws: Workspace, entry: Entry, why: str, link: str) -> None:
-    _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=iso(ws.clock()))
+    end = end_from(entry.memory, iso(ws.clock()), ws.clock().tzinfo)
+    _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=end)
 
 
 def _split(ws: Workspace, texts: Sequence[str], why: str, old: Entry) -> None:

@@ -437,7 +437,7 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
         "Replaced (most recent first):",
         "- 00000001 · shop · fact · 2026-03-01 · deprecated · valid from 2026-03-01 until 2026-03-01",
         "   > We use npm.",
-        "Changed just after it in the same project:",
+        "Said just after it in the same project:",
         "- 00000003 · shop · fact · 2026-03-03 · valid from 2026-03-01",
         "   > We use tea.",
     ]

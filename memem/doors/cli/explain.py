@@ -15,8 +15,8 @@ _TIMELINE = {
     "successors": "Replaced by",
     "related": "Related",
     "contradicts": "Contradicts",
-    "earlier": "Changed before it",
-    "later": "Changed after it",
+    "earlier": "Said before it",
+    "later": "Said after it",
 }
 
 
