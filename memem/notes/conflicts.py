@@ -12,7 +12,7 @@ from memem.core.dates import begin_of, end_from, is_in_force, iso, said_at
 from memem.core.errors import InputError, StateUnusable
 from memem.core.memory import Entry, Memory, fingerprint
 from memem.core.project import normalise
-from memem.notes import decide, write
+from memem.notes import decide, succession, write
 from memem.search import find
 from memem.search.graph import read
 from memem.search.refresh import fresh_rows, refresh_if_due
@@ -139,6 +139,7 @@ def _supersede(ws: Workspace, winner: Entry, loser: Entry) -> None:
     # The winner is written first, so that an interruption leaves it in force.
     _amend(ws, memory, supersedes=memory.supersedes or loser.link, contradicts=_without(memory.contradicts, loser))
     end = end_from(loser.memory, iso(ws.clock()), ws.clock().tzinfo)
+    succession.record_said(ws, memory, ws.clock().timestamp())  # a person says now that it holds
     _amend(ws, loser.memory, superseded_by=winner.link, status="deprecated", valid_to=end)
 
 
