@@ -44,8 +44,8 @@ def render_timeline(found: Timeline) -> str:
         "Replaced by (oldest first)": found.successors,
         "Related": found.related,
         "Contradicts": found.contradicts,
-        "Said just before it in the same project": found.earlier,
-        "Said just after it in the same project": found.later,
+        "Changed just before it in the same project": found.earlier,
+        "Changed just after it in the same project": found.later,
     }
     texts = [_render_item("", found.entry, held=True)]
     for heading, entries in parts.items():

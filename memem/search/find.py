@@ -16,7 +16,7 @@ from memem.core.project import normalise
 from memem.search import meaning
 from memem.search.dates.query import parse_time
 from memem.search.fulltext import fold
-from memem.search.notes import SAID, NoteRow
+from memem.search.notes import NoteRow
 from memem.search.query import Scope, SearchMatches
 from memem.search.ranking import FUSED, KEYWORDS, Blend, Boosts, matches_path, rank
 from memem.search.refresh import fresh_rows, refresh_stale
@@ -108,7 +108,7 @@ def list_memories(
     if kind is not None:
         where.append("kind = ?")
         values.append(kind)
-    condition = f"{' AND '.join(where)} ORDER BY {SAID} DESC, id"
+    condition = " AND ".join(where) + " ORDER BY changed DESC, id"
     return _entries(fresh_rows(ws, lambda: ws.index.rows(condition, values, limit)))
 
 

@@ -314,14 +314,3 @@ def test_said_on_is_the_day_it_was_said(stated: dict[str, str], day: str) -> Non
     assert (at is None) == (day in ("", "2026-04-05"))
     if at is not None:
         assert datetime.fromtimestamp(at, UTC).date().isoformat() == day
-
-
-def test_lists_are_ordered_by_when_memories_were_said(ws: Workspace) -> None:
-    for number, day in enumerate((FEBRUARY, APRIL, JANUARY)):
-        keep_note(ws, number, valid_from=day)
-    keep_note(ws, 9, created=MARCH)
-    refresh.refresh(ws)
-    assert [entry.memory.id8 for entry in find.list_memories(ws)] == ["00000001", "00000009", "00000000", "00000002"]
-    found = read.timeline(ws, "00000009")
-    assert [entry.memory.id8 for entry in found.earlier] == ["00000000", "00000002"]
-    assert [entry.memory.id8 for entry in found.later] == ["00000001"]

@@ -161,7 +161,7 @@ class MemoryHome(Upkeep):
         return find.get(self._refreshed(), id)
 
     def list(self, *, project: str | None = None, kind: Kind | None = None, limit: int = 50) -> Entries:
-        """List memories, latest first, by when each was said."""
+        """List memories, most recently changed first."""
         check_optional(project=project, kind=kind)
         return find.list_memories(self._refreshed(), project=project, kind=kind, limit=limit)
 

@@ -15,8 +15,8 @@ _TIMELINE = {
     "successors": "Replaced by",
     "related": "Related",
     "contradicts": "Contradicts",
-    "earlier": "Said before it",
-    "later": "Said after it",
+    "earlier": "Changed before it",
+    "later": "Changed after it",
 }
 
 

@@ -17,7 +17,6 @@ from memem.core.project import normalise
 from memem.search import find
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
 from memem.search.graph.rules import Clusters, find_body_links
-from memem.search.notes import SAID
 from memem.search.refresh import fresh_rows
 
 if TYPE_CHECKING:
@@ -170,8 +169,8 @@ def _linked(ws: Workspace, entry: Entry, name: str, back: str) -> list[Entry]:
 
 
 def _neighbours(ws: Workspace, entry: Entry, side: str, order: str, listed: Collection[str]) -> tuple[Entry, ...]:
-    where = f"""project = ? AND status <> 'quarantined' AND ({SAID}, id) {side} (SELECT {SAID}, id FROM notes
-        WHERE path = ?) ORDER BY {SAID} {order}, id {order}"""  # noqa: S608 - fixed
+    where = f"""project = ? AND status <> 'quarantined' AND (changed, id) {side} (SELECT changed, id FROM notes
+        WHERE path = ?) ORDER BY changed {order}, id {order}"""  # noqa: S608 - fixed
     values = (entry.project, entry.path)
     rows = fresh_rows(ws, lambda: ws.index.rows(where, values, NEIGHBOURS + len(listed)))
     entries = (Entry(row.memory, row.path) for row in rows if row.memory)
