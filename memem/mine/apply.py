@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 MAX_REWRITES = 3  # of existing notes by one chunk; a model that wants more has misunderstood something
-REWRITES = ("updated", "superseded")
+REWRITES = ("updated", "superseded", "outdated")
 MAX_PROPOSAL_CHARS = 300  # that evidence shows of a proposal, if the model quotes only the answer
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:mined")
 _OUTCOMES = {"created": "added", "exists": "known"}
@@ -38,7 +38,7 @@ _OUTCOMES = {"created": "added", "exists": "known"}
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The outcome of an operation: added, updated, superseded, known, proposed, nothing or refused, and the reason."""
+    """The outcome of an operation: added, updated, superseded, outdated, known, proposed, nothing or refused; why."""
 
     outcome: str
     id: str = ""
@@ -173,7 +173,7 @@ def _make_memory(
         paths=_fit_items(operation.paths),
         created=now,
         updated=now,
-        valid_from=since(ws, turn.time) if turn.time else "",
+        valid_from=since(ws, turn.time),
         source_session=chunk.session,
         source_turn=turn.uuid,
         evidence=render_evidence(_quote(match)),

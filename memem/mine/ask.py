@@ -33,7 +33,8 @@ MAX_NEIGHBOURS = 12
 MAX_QUERIES = 12
 QUERY_CHARS = 1_000
 BATCH = "mine"
-SAVED = ("added", "updated", "superseded")
+OUTDATED = "outdated"
+SAVED = ("added", "updated", "superseded", OUTDATED)
 OUTCOME_WORDS = {"buried": "gave up", "spent": "paused"}  # for people; --json and the state have the names
 
 

@@ -21,6 +21,7 @@ from memem.core.conversation import (
     Operation,
     Turn,
 )
+from memem.core.dates import said_on
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
 from memem.safety.naming import display_name
@@ -125,8 +126,9 @@ def escape_tags(text: str) -> str:
 def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())
     cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
-    by = "the person's own, " if memory.author == HUMAN else ""
-    return escape_tags(f"- {memory.id8} ({by}{memory.kind}, {display_name(memory.project)}) {memory.title}: {cut}")
+    labels = [said_on(memory), "the person's own" if memory.author == HUMAN else "", memory.kind]
+    about = ", ".join(label for label in (*labels, display_name(memory.project)) if label)
+    return escape_tags(f"- {memory.id8} ({about}) {memory.title}: {cut}")
 
 
 def strict_object(**properties: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import dates
-from memem.core.dates import iso, moment
+from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import GENERAL, Memory
 from memem.notes import repository, symbols, write
@@ -69,7 +69,7 @@ def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     is_about_files = memory.project != GENERAL and root is not None and root.is_dir()
     found = _find_anchors(memory, root.resolve()) if root and is_about_files else ()
     anchors = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
-    until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
+    until = memory.valid_to or _announced(memory, _said(memory, ws.clock()))
     return replace(memory, anchors=anchors, valid_to=dates.write_as_time(until, ws.clock().tzinfo, last=True))
 
 
@@ -124,6 +124,11 @@ def _find_symbols(name: str, texts: dict[str, str]) -> Iterator[str]:
             return
 
 
+def _said(memory: Memory, otherwise: datetime) -> datetime:
+    said = dates.said_at(memory, otherwise.tzinfo)
+    return otherwise if said is None else datetime.fromtimestamp(said, otherwise.tzinfo)
+
+
 def _announced(memory: Memory, written: datetime) -> str:
     day = find_deadline(memory.body, written.date())
     return day.isoformat() if day else ""
@@ -174,7 +179,7 @@ def _passed(ws: Workspace, row: NoteRow, memory: Memory) -> str:
     now = ws.clock()
     day, ends = memory.valid_to[:10], row.stated.ends
     if ends is None:
-        day = _announced(memory, moment(memory.created) or datetime.fromtimestamp(row.changed, now.tzinfo))
+        day = _announced(memory, _said(memory, datetime.fromtimestamp(row.changed, now.tzinfo)))
         ends = dates.end_of(day, now.tzinfo)
     return f"{ANNOUNCED}{day}" if ends is not None and ends <= now.timestamp() else ""
 

@@ -44,7 +44,7 @@ EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status",
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    outcome: str  # created, exists, updated, superseded, proposed, edited, unchanged or forgotten
+    outcome: str  # created, exists, updated, superseded, outdated, proposed, edited, unchanged or forgotten
     memory: Memory
     path: str
     redacted: tuple[str, ...] = ()

@@ -147,7 +147,7 @@ def _refuse_change(path: Path, before: str) -> None:
 
 PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}  # headings of a project's page
 _ITEM = r"\[\[[^\[\]]+\]\](?:: [\d,]+ (?:active|in force)(?:, [\d,]+ (?:not|outdated))?)?"
-_HEADINGS = "Projects|Conflicts|Waiting for review|Last changed|Recently changed|Pinned|Others|Other"
+_HEADINGS = "Projects|Conflicts|Waiting for review|Last changed|Recently changed|Latest|Pinned|Others|Other"
 _OURS = re.compile(  # with the wording of earlier versions, whose lines must not be taken for the user's
     rf"# \S.*|## (?:{'|'.join((_HEADINGS, *PLURALS.values()))})"
     rf"|(?:> )?- {_ITEM}(?: · [^\s·]+)*(?: · {_ITEM})?(?: \([^()]*\))?|{_ITEM}(?: · {_ITEM})*"

@@ -143,6 +143,7 @@ def clean_journal(ws: Workspace, traces: Traces) -> bool:
         else:
             ws.state.journal.rewrite(record.number, {**record.chunk, "turns": turns}, answer)
     ws.state.suspicions.forget(traces.id)
+    ws.state.statements.forget(traces.id)
     sqlite.erase_texts(ws.home.state_file, STATE, traces.forms, _STATE_TEXTS, _STATE_JSON)
     return changed
 

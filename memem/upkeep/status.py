@@ -181,7 +181,11 @@ def _outdated(ws: Workspace, readable: dict[str, Memory]) -> Iterator[Finding]:
                 problem = f"has the unreadable date {value[:40]!r} in `{name}`, which is ignored"
                 yield Finding(path, problem, "Write it as 2026-06-01 or 2026-06-01T12:00:00+02:00.", False)
         span = dates.get_stated_span(memory, ws.clock().tzinfo)
-        if span.begins is not None and span.ends is not None and span.ends <= span.begins:
+        begins, ends = span
+        if begins is None or ends is None:
+            continue
+        # A memory may be replaced in the second in which it is said.
+        if ends < begins or (ends == begins and not memory.superseded_by):
             problem = "is never valid: `valid_to` is not after `valid_from`"
             yield Finding(path, problem, "Correct one of the two dates.", False)
 

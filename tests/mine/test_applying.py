@@ -470,7 +470,7 @@ def test_superseding_deletes_nothing(ws: Workspace, mined: Make) -> None:
 def test_a_persons_note_is_contradicted_and_stays_in_force(ws: Workspace) -> None:
     own = save.save(ws, OLD, project="shop").memory
     before = snapshot(ws)
-    done = apply(ws, change(own, "SUPERSEDE"), knowing(own))
+    done = apply(ws, change(own, "SUPERSEDE"), knowing(own, Turn("t1", HUMAN, SAID, LATER, "s1")))
     assert done.outcome == "added"
     assert before.items() <= snapshot(ws).items()
     new = find.get(ws, done.id).memory

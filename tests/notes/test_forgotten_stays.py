@@ -412,7 +412,7 @@ _TRIED = {
     "mine.apply.apply_one": ("mining with a model", "mining by rules"),
     "mine.ask.apply": ("mining with a model", "an answer in the journal", "mining the history again"),
     "notes.reconcile._put": ("save from Python", "mining with a model", "superseding"),
-    "notes.reconcile._revised": ("an update", "superseding"),
+    "notes.succession.revise": ("an update", "superseding"),
     "notes.write._change": ("memem edit", "an update"),
     "notes.write.put": ("memem save", "memem import", "mining with a model"),
 }
@@ -423,7 +423,7 @@ _OTHERWISE = {
     "doors.api.home.accept": "a person accepts it",
     "doors.api.upkeep.undo": "see undo, above",
     "notes.reconcile._held_back": "a proposal, which is recalled by nobody",
-    "notes.reconcile._settled": "a proposal, which is recalled by nobody",
+    "notes.reconcile._carry_out": "a proposal, which is recalled by nobody",
     "notes.review.propose": "a proposal, which is recalled by nobody",
     "notes.review.accept": "a person accepts it",
     "notes.undo._apply": "see undo, above",

@@ -117,7 +117,7 @@ def test_home_lists_conflicts_reviews_and_recent_changes(ws: Workspace) -> None:
     home = page(ws, "Home.md")
     assert "## Conflicts\n\n- [[memem/Conflicts|1 to resolve]]" in home
     assert "## Waiting for review\n\n- [[is-it-so-99999999|Is ((it)) so]]: it was forgotten once" in home
-    changed = home.partition("## Recently changed")[2]
+    changed = home.partition("## Latest")[2]
     assert changed.index("Note 2") < changed.index("Note 1")
 
 
