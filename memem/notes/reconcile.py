@@ -89,7 +89,7 @@ def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | Non
 
 def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
     candidate = _follow_successors(ws, candidate)
-    target, said = candidate.target, candidate.get_time(ws.clock().tzinfo)
+    target = candidate.target
     if target and candidate.wish == UPDATE and _is_applied(target.memory, candidate):
         return Written("exists", target.memory, target.path)
     entries = _neighbours(ws, candidate)
@@ -103,8 +103,7 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
     )
     if decision.what == KNOWN and decision.place is not None:
         at = entries[decision.place]
-        if candidate.trust.own or candidate.trust.proven:
-            succession.record_said(ws, at.memory, ws.clock().timestamp() if candidate.trust.own else said)
+        _record_said(ws, candidate, at.memory)
         return Written("exists", at.memory, at.path)
     return _carry_out(ws, candidate, entries, decision, verdict, why)
 
@@ -162,7 +161,17 @@ def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Wri
         if hold:
             raise Forgotten(hold.reason)
 
-    return write.put(ws, verdict, why=why, at_last=refuse_forgotten)
+    written = write.put(ws, verdict, why=why, at_last=refuse_forgotten)
+    if written.outcome == "exists" and written.memory.id != verdict.memory.id:
+        _record_said(ws, candidate, written.memory)
+    return written
+
+
+def _record_said(ws: Workspace, candidate: Candidate, known: Memory) -> None:
+    """Record that a person said again what a memory says."""
+    if candidate.trust.own or candidate.trust.proven:
+        said = ws.clock().timestamp() if candidate.trust.own else candidate.get_time(ws.clock().tzinfo)
+        succession.record_said(ws, known, said)
 
 
 def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:

@@ -438,7 +438,7 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
         "- 00000001 · shop · fact · 2026-03-01 · deprecated · valid from 2026-03-01 until 2026-03-01",
         "   > We use npm.",
         "Changed just after it in the same project:",
-        "- 00000003 · shop · fact · 2026-03-03 · valid from 2026-03-01",
+        "- 00000003 · shop · fact · 2026-03-01 · valid from 2026-03-01",
         "   > We use tea.",
     ]
     with pytest.raises(NotFound, match="not to other"):

@@ -168,11 +168,11 @@ class Play:
                 assert said is not None
                 assert said >= begins or self._is_repeated(by_id[id8_of(memory.superseded_by)])
         for number, subject in enumerate(SUBJECTS):
-            said = sorted((each for each in spoken if each.subject == number), key=lambda each: each.minute)
+            told = sorted((each for each in spoken if each.subject == number), key=lambda each: each.minute)
             current = [memory.body for memory in memories if subject in memory.body and memory.status == "active"]
-            assert not said or said[-1].text in current, f"{said} {current}"
-            if said and number not in self.uncertain:
-                assert current == [said[-1].text]
+            assert not told or told[-1].text in current, f"{told} {current}"
+            if told and number not in self.uncertain:
+                assert current == [told[-1].text]
 
     def _is_repeated(self, memory: Memory) -> bool:
         """A note states when its statement was said first."""

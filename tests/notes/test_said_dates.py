@@ -307,7 +307,7 @@ def test_check_reports_dates_in_the_wrong_order_only(ws: Workspace) -> None:
         ({}, ""),
     ],
 )
-def test_said_on_is_the_day_it_was_said(stated: dict[str, str], day: str) -> None:
+def test_said_on_is_the_day_it_was_said(stated: dict[str, Any], day: str) -> None:
     memory = Memory("a", "", "x", **stated)
     assert dates.said_on(memory) == day
     at = dates.said_at(replace(memory, updated=""), UTC)
