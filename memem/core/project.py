@@ -23,6 +23,16 @@ MAX_NAME = 80
 MAX_CONFIG_BYTES = 1_000_000
 # How a folder claims its project.
 BY_HOME, BY_OVERRIDE, BY_REMOTE, BY_REPOSITORY, BY_FOLDER = "home", OVERRIDE, "remote", "repository", "folder"
+# Of a remote's address, as git and curl read it: git starts a helper for one; curl ends the host at a mark.
+_HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
+_UNCLEAR = r"/?#\\\[\]\s\x00-\x1f\x7f"
+_AUTHORITY = re.compile(
+    rf"(?:[^{_UNCLEAR}]*@)?(?P<host>\[[0-9A-Za-z:.%]+\]|[^@:{_UNCLEAR}]+)(?::(?P<port>\d*))?(?=/|\Z)"
+)
+_NOT_IN_PATH = re.compile(r"[?#\\\s\x00-\x1f\x7f]")
+_SCP = re.compile(r"(?:[^/\\@:]*@)?(\[[^\]]*\]|[^/\\:]{2,}):(?![/\\]{2})(.*)\Z")
+_USUAL_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
+_BY_CURL = ("http", "https", "ftp", "ftps")
 _LINE = re.compile(r"\(at line (\d+), column \d+\)\Z")
 
 
@@ -109,18 +119,41 @@ def normalise(name: str) -> str:
 
 
 def normalise_remote(address: str, root: Path) -> str:
-    """Spell a remote's address as host and path, whatever its scheme, user and port; a local one as a path."""
+    """Spell a remote's address as host, unusual port and path, whatever its scheme and user; a local one as a path.
+
+    An address whose host git could read in another way gets a spelling that no other address has.
+    """
     address = re.sub(r"[/\\]\.git\Z", "", address.strip().rstrip("/\\"))
     scheme, separator, rest = address.partition("://")
+    scheme = scheme.lower()
+    if _HELPER.match(address):
+        return _spell_unclear(address)
     if separator and scheme != "file":
-        host, _, path = rest.partition("/")
-        host = re.sub(r":\d*\Z", "", host.rpartition("@")[2])
-    elif not separator and (match := re.match(r"(?:[^/\\@]*@)?(\[[^\]]*\]|[^/\\:]{2,}):(?![/\\]{2})(.*)\Z", address)):
+        authority = _AUTHORITY.match(rest)
+        if authority is None or (scheme in _BY_CURL and _NOT_IN_PATH.search(rest)):
+            return _spell_unclear(address)
+        port = authority["port"] or ""
+        host = f"{authority['host']}:{port}" if port not in ("", _USUAL_PORTS.get(scheme)) else authority["host"]
+        path = rest[authority.end() :]
+    elif not separator and (match := _SCP.match(address)):
         host, path = match[1], match[2]
     else:
         local = rest if separator else address
         return local if re.match(r"[A-Za-z]:[/\\]", local) else os.path.normpath(root / local)
-    return f"{host}/{path.strip('/').partition('?')[0].removesuffix('.git')}".lower()
+    return f"{host}/{path.strip('/').removesuffix('.git')}".lower()
+
+
+def without_port(remote: str) -> str:
+    """Return a normalised remote as earlier releases spelled it."""
+    host, slash, path = remote.partition("/")
+    return re.sub(r":\d+\Z", "", host) + slash + path
+
+
+def _spell_unclear(address: str) -> str:
+    import hashlib
+
+    # No host begins with this mark; a digest, since the address may have a password.
+    return f"?{hashlib.sha256(address.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def list_foreign(folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def test_allowed_tools_stay_in_the_project_of_an_untrusted_clone(
 
 
 def test_worktrees_and_clones_of_the_same_remote_share_a_project(ws: Workspace, mine: Path, tmp_path: Path) -> None:
-    again = repository(tmp_path / "again", "https://person@EXAMPLE.com:8443/acme/shop-api")
+    again = repository(tmp_path / "again", "https://person@EXAMPLE.com:443/acme/shop-api")
     assert name_of(ws, again) == "shop-api"
     tree = linked_worktree(mine, tmp_path / "tree")
     assert name_of(ws, tree) == "shop-api"
@@ -184,8 +185,10 @@ def test_only_the_first_identity_ever_gets_a_name(steps: list[tuple[int, int]]) 
     "address",
     [
         "https://example.com/acme/shop.git",
-        "https://person:word@Example.com:8443/acme/shop/",
-        "ssh://git@example.com:2222/acme/shop.git",
+        "https://person:word@Example.com:443/acme/shop/",
+        "https://me@acme.example@example.com/acme/shop",
+        "ssh://git@example.com:22/acme/shop.git",
+        "ssh://git@example.com:/acme/shop.git",
         "git@example.com:acme/shop.git",
         "example.com:/acme/shop",
         "git://example.com/acme/shop/.git",
@@ -193,6 +196,58 @@ def test_only_the_first_identity_ever_gets_a_name(steps: list[tuple[int, int]]) 
 )
 def test_a_remote_is_its_host_and_path(address: str) -> None:
     assert normalise_remote(address, Path("/srv/clone")) == "example.com/acme/shop"
+
+
+def test_a_remote_at_an_unusual_port_is_another(ws: Workspace, mine: Path, tmp_path: Path) -> None:
+    at_port = normalise_remote("ssh://git@[::1]:2222/acme/shop.git", tmp_path)
+    assert at_port == "[::1]:2222/acme/shop"
+    clone = repository(tmp_path / "clone", "https://example.com:8443/acme/shop-api.git")
+    assert name_of(ws, clone) == "shop-api-" + name_of(ws, clone).rpartition("-")[2]
+
+
+def test_a_binding_from_before_ports_counted_is_kept(ws: Workspace, tmp_path: Path) -> None:
+    folder = repository(tmp_path / "shop-api", "ssh://git@example.com:2222/acme/shop-api.git")
+    ws.project_of(folder)
+    record = json.loads(ws.home.folders_file.read_text())
+    record["projects"]["shop-api"]["remotes"] = ["example.com/acme/shop-api"]
+    ws.home.folders_file.write_text(json.dumps(record))
+    assert name_of(ws, folder) == "shop-api"
+    assert "example.com:2222/acme/shop-api" in ws.folders.load().projects["shop-api"].remotes
+    assert name_of(ws, repository(tmp_path / "old-form", "git@example.com:acme/shop-api.git")) == "shop-api"
+
+
+HOSTS = (  # that git or curl connects to, though another one stands in the address
+    "http://127.0.0.1:8000?@{}/acme/shop-api",
+    "http://127.0.0.1:8000#@{}/acme/shop-api",
+    "http://127.0.0.1:8000\\@{}/acme/shop-api",
+    "http://evil.example @{}/acme/shop-api",
+    "http://evil.example\t@{}/acme/shop-api",
+    "ssh://git@[evil.example]@{}/acme/shop-api",
+    "evil.example:x@{}:acme/shop-api.git",
+    "x::https://{}/acme/shop-api",
+    "ext::sh -c evil {}:acme/shop-api",
+    "https://{}?x/acme/shop-api",
+)
+
+
+@pytest.mark.parametrize("address", HOSTS)
+def test_no_address_passes_for_that_of_another_host(ws: Workspace, mine: Path, tmp_path: Path, address: str) -> None:
+    clone = repository(tmp_path / "clone" / "shop-api", address.format("example.com"))
+    assert name_of(ws, clone) != "shop-api"
+
+
+@given(
+    st.text("/?#\\@:[] \t\x00ab.1", max_size=8),
+    st.text("/?#\\@:[] \t\x00ab.1", max_size=8),
+    st.sampled_from(["http://", "ssh://", ""]),
+)
+def test_a_host_is_that_of_the_address_as_a_url_parser_reads_it(before: str, between: str, scheme: str) -> None:
+    """Whatever surrounds a host, its remote is claimed only if the host ends there and nothing else is one."""
+    address = f"{scheme}{before}evil.example{between}@example.com/acme/shop-api"
+    if normalise_remote(address, Path("/srv")) == "example.com/acme/shop-api":
+        host = re.split(r"[/?#\\]", address.removeprefix(scheme))[0]
+        assert host.endswith("@example.com")
+        assert "[" not in host
 
 
 @pytest.mark.parametrize(
