@@ -10,7 +10,7 @@ other users are ignored, as in a shared folder anyone may create them.
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memem.core import safe_open
@@ -56,8 +56,9 @@ class Claim:
     root: str  # the main root of its repository; else the same folder
     remote: str = ""  # the normalised address of the remote
     branch: str = ""
-    refusing: tuple[Path, ...] = ()  # folders on the way whose `.memem.toml` refuses mining
+    refusing: tuple[tuple[Path, Path], ...] = ()  # folders that may not be mined, each with the one that says so
     key: str = ""  # the place, as state stores it
+    is_foreign: bool = False  # the folder is another user's
 
 
 def read_claim(folder: Path, user_home: Path) -> Claim:
@@ -69,19 +70,24 @@ def read_claim(folder: Path, user_home: Path) -> Claim:
     places = [folder, *folder.parents]
     if git:  # up to the root of the repository; then the main worktree
         places = [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
-    refusing, owner = list[Path](), safe_open.owner_of(folder)
+    refusals, owner = dict[Path, Path](), safe_open.owner_of(folder)
+    claim = None
     for place in places:
         name, may_mine = read_override(place, owner) or ("", True)
-        refusing += [] if may_mine else [place]
+        if not may_mine:
+            refusals[place] = place
+            if git and place == places[-1]:
+                refusals[git.worktree] = place  # which may outlive the main one
         if name:
-            return Claim(name, BY_OVERRIDE, place, str(git.root if git else place), remote, branch, tuple(refusing))
-    refused = tuple(refusing)
-    if git:
+            claim = Claim(name, BY_OVERRIDE, place, str(git.root if git else place), remote, branch)
+            break
+    if claim is None and git:
         by = BY_REMOTE if remote else BY_REPOSITORY
-        return Claim(normalise(git.name(address)), by, git.worktree, str(git.root), remote, branch, refused)
-    if folder in (user_home.resolve(), Path(folder.anchor)):
-        return Claim(GENERAL, BY_HOME, folder, str(folder), refusing=refused)
-    return Claim(normalise(folder.name), BY_FOLDER, folder, str(folder), refusing=refused)
+        claim = Claim(normalise(git.name(address)), by, git.worktree, str(git.root), remote, branch)
+    if claim is None and folder in (user_home.resolve(), Path(folder.anchor)):
+        claim = Claim(GENERAL, BY_HOME, folder, str(folder))
+    claim = claim or Claim(normalise(folder.name), BY_FOLDER, folder, str(folder))
+    return replace(claim, refusing=tuple(refusals.items()), is_foreign=owner is not None)
 
 
 def git_folder(folder: Path) -> Path | None:
@@ -166,7 +172,7 @@ def list_foreign(folder: Path) -> list[Path]:
 def read_override(place: Path, owner: int | None) -> tuple[str, bool] | None:
     """Return the project that a folder's `.memem.toml` names, empty for none, and whether sessions may be mined.
 
-    Besides the user's and root's, files of the session folder's `owner` count: in a container, all may be another's.
+    Besides the user's and root's, files of an accepted `owner` count.
     """
     path = place / OVERRIDE
     try:

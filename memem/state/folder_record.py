@@ -24,9 +24,12 @@ class Binding:
     remotes: list[str] = field(default_factory=list)
 
     def has(self, claim: Claim) -> bool:
-        """Whether a claim has one of the remotes; or one of the roots, unless a path is reused for another remote."""
+        """Whether a claim has one of the remotes; or one of the roots, unless a path is reused for another remote.
+
+        A claim in a folder of another user needs the root.
+        """
         is_known = claim.root in self.roots
-        if not claim.remote or not self.remotes:
+        if not claim.remote or not self.remotes or (claim.is_foreign and not is_known):
             return is_known
         return claim.remote in self.remotes or (is_known and without_port(claim.remote) in self.remotes)
 

@@ -4,6 +4,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -437,6 +440,70 @@ def test_files_of_the_folders_owner_count_in_a_container(ws: Workspace, tmp_path
         os.chown(path, 12_345, -1)
     assert name_of(ws, folder) == "shop-api"
     assert ws.folders.explain_refusal(folder)
+
+
+NOBODY, MALLORY = 12_345, 4_242
+ONLY_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+
+
+def give_to(folder: Path, uid: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, uid, -1)
+
+
+def resolve_as(uid: int, *folders: Path) -> list[list[str]]:
+    """Return the names and remotes that folders claim for another user."""
+    code = (
+        f"import os, sys; from pathlib import Path; from memem.core.project import read_claim; os.setuid({uid})\n"
+        "for folder in map(Path, sys.argv[1:]):\n"
+        "    claim = read_claim(folder, Path('/nowhere')); print(claim.name, claim.by, claim.remote or '-')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *map(str, folders)], text=True, capture_output=True, check=True)
+    return [row.split() for row in done.stdout.splitlines()]
+
+
+@ONLY_ROOT
+def test_a_folder_of_another_user_claims_nothing_by_its_own_files() -> None:
+    with tempfile.TemporaryDirectory() as place:  # a folder that everybody may enter
+        shared = Path(place)
+        shared.chmod(0o1777)
+        theirs, mine = repository(shared / "theirs", MINE, 'project = "shop-api"\n'), repository(shared / "mine", MINE)
+        give_to(theirs, MALLORY)
+        give_to(mine, NOBODY)
+        assert resolve_as(NOBODY, theirs, mine) == [["theirs", "folder", "-"], ["shop-api", "remote", normal(MINE)]]
+
+
+def normal(address: str) -> str:
+    return normalise_remote(address, Path("/srv"))
+
+
+@ONLY_ROOT
+def test_root_does_not_let_the_folder_of_another_user_join_a_project(ws: Workspace, mine: Path, tmp_path: Path) -> None:
+    theirs = repository(tmp_path / "theirs" / "shop-api", MINE)
+    give_to(theirs, MALLORY)
+    assert name_of(ws, theirs) != "shop-api"
+    give_to(mine, MALLORY)  # a container that runs as root now
+    assert name_of(ws, mine) == "shop-api"
+
+
+@ONLY_ROOT
+def test_the_file_of_another_user_lifts_no_refusal(ws: Workspace, tmp_path: Path) -> None:
+    folder = named(tmp_path / "diary", "mining = false\n")
+    assert ws.folders.explain_refusal(folder)
+    named(folder, "mining = true\n")
+    give_to(folder, MALLORY)
+    assert "that belongs to you" in ws.folders.explain_refusal(folder)
+    give_to(folder, os.geteuid())
+    assert not ws.folders.explain_refusal(folder)
+
+
+def test_a_hook_in_a_linked_worktree_records_the_refusal_of_the_main_one(ws: Workspace, tmp_path: Path) -> None:
+    main = repository(tmp_path / "main", override="mining = false\n")
+    tree = linked_worktree(main, tmp_path / "tree")
+    (tree / "src").mkdir()
+    ws.project_of(tree / "src")
+    shutil.rmtree(main)
+    assert ws.folders.explain_refusal(tree / "src")
 
 
 def test_an_archive_cannot_point_into_another_repository(ws: Workspace, mine: Path, tmp_path: Path) -> None:
