@@ -51,6 +51,7 @@ _SYNTHETIC = (
     ),
     *("Caveat: The messages below", "This session is being continued from a previous conversation", "Tool loaded."),
 )
+_IMAGE_MARK = re.compile(r"\[Image #\d+\] ?")
 _NOT_SPOKEN = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
@@ -269,7 +270,7 @@ def human_text(block: dict[str, Any]) -> str:
     """Return the words of a block that a person typed, without what programs wrap around them."""
     if block.get("type") != "text":
         return ""
-    words = _WRAPPED.sub("", str(block.get("text") or "")).strip()
+    words = _IMAGE_MARK.sub("", _WRAPPED.sub("", str(block.get("text") or ""))).strip()
     return "" if words.startswith(_SYNTHETIC) or _SHELL_INPUT.match(words) else words
 
 

@@ -1,5 +1,6 @@
 """Values for reading and mining sessions: cursors, turns, chunks, operations."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -70,9 +71,18 @@ class Turn:
         words = " ".join(self.proposal.split()).encode("utf-8", "surrogatepass")
         return f"plan-{hashlib.sha256(words).hexdigest()[:32]}"
 
+    def without_plan(self) -> Self:
+        """Return the turn with the heading of its plan alone, because the plan is sent elsewhere."""
+        return replace(self, proposal=self.proposal.partition("\n")[0])
+
     def as_json(self) -> dict[str, Any]:
         """Return the fields; new ones only with a value, as older releases do not know them."""
         return {name: value for name, value in asdict(self).items() if value or name not in ("place", "proposal")}
+
+
+def turn_ids(turns: Iterable[Turn]) -> list[str]:
+    """Return the ids by which turns, and the plans in them, are sent only once."""
+    return [identity for turn in turns for identity in (turn.uuid, turn.plan_id) if identity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +123,6 @@ class Chunk:
     def name(self) -> str:
         """A name for these turns, from which the ids of their memories are made."""
         return f"{self.turns[0].uuid}:{self.turns[-1].uuid}"
-
-    @property
-    def turn_ids(self) -> list[str]:
-        """The ids by which these turns and the plans in them are sent only once."""
-        return [identity for turn in self.turns for identity in (turn.uuid, turn.plan_id) if identity]
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"turns": [turn.as_json() for turn in self.turns]}

@@ -37,7 +37,7 @@ class PendingChunk:
 
     @property
     def characters(self) -> int:
-        return sum(len(turn.text) for turn in self.turns)
+        return sum(map(_size, self.turns))
 
 
 class ChunkReader:
@@ -73,15 +73,16 @@ class ChunkReader:
                 works = [*works, Work(*(tuple(map(_redact_item, items)) for items in parts))][-MAX_WORKS:]
             if line.turn is None:
                 continue
-            turn = self._prepare_turn(line.turn, line, chunk, is_allowed=step.end > allowed)
+            spoken = replace(line.turn, proposal=self.words.find_proposal(line.turn))
+            turn = self._prepare_turn(spoken, line, chunk, is_allowed=step.end > allowed)
             if turn is None:
                 works = []
                 if not chunk.turns:
                     chunk.end = step.end
                 continue
-            turn = self.words.mark(turn)
+            turn = self.words.mark(self._with_plan_once(turn))
             name = self._projects.name(line.turn.cwd) or ""
-            if chunk.turns and (name != chunk.project or chunk.characters + len(turn.text) > CHUNK_CHARACTERS):
+            if chunk.turns and (name != chunk.project or chunk.characters + _size(turn) > CHUNK_CHARACTERS):
                 yield chunk
                 chunk = PendingChunk(chunk.end, passed=chunk.passed)
             chunk.project, chunk.end = name, step.end
@@ -108,8 +109,20 @@ class ChunkReader:
         if line.is_sdk and not self._sdk:
             chunk.passed = self.has_left_out_sdk = True
             return None
-        text, cwd, branch = map(clean_text, (turn.text, turn.cwd, turn.branch))
-        return replace(turn, text=escape_tags(shorten_turn(text)), cwd=cwd, branch=branch)
+        text, proposal = (escape_tags(shorten_turn(clean_text(words))) for words in (turn.text, turn.proposal))
+        return replace(turn, text=text, proposal=proposal, cwd=clean_text(turn.cwd), branch=clean_text(turn.branch))
+
+    def _with_plan_once(self, turn: Turn) -> Turn:
+        """Claude Code repeats an approved plan in the next session, and with every copy of a session."""
+        identity = turn.plan_id
+        if identity and (identity in self._seen_ids or self._is_taken(identity)):
+            return turn.without_plan()
+        self._seen_ids.add(identity)
+        return turn
+
+
+def _size(turn: Turn) -> int:
+    return len(turn.text) + len(turn.proposal)
 
 
 def _redact_item(item: str) -> str:

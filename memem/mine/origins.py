@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memem.core import safe_open
-from memem.core.conversation import HUMAN, Chunk, Turn
+from memem.core.conversation import ASSISTANT, HUMAN, QUEUED, Chunk, Turn
+from memem.mine import approvals
 from memem.safety.folding import LOOK_ALIKE
 from memem.safety.invisible import neutralise
 from memem.transcript import session
@@ -69,6 +70,7 @@ class Origins:
     def __init__(self) -> None:
         self._output = _RecentRuns()
         self._own = _RecentRuns()  # a person's, and those that Claude gave a tool, which prints them again
+        self._reply: Turn | None = None  # Claude's last
 
     def follow(self, line: TranscriptLine) -> None:
         """Take up one line of the session."""
@@ -77,6 +79,8 @@ class Origins:
             self._own.add(text, self._output)
         if line.turn and line.turn.role == HUMAN and not line.is_sdk:
             self._own.add(_without(line.turn.text, pasted(line.turn.text)), self._output)
+        if line.turn and line.turn.role == ASSISTANT:
+            self._reply = line.turn
 
     def add_output(self, texts: Iterable[str]) -> None:
         for text in texts:
@@ -84,10 +88,19 @@ class Origins:
             if _LINE_NUMBER.match(text):
                 self._output.add(_LINE_NUMBER.sub("", text), self._own)
 
+    def find_proposal(self, turn: Turn) -> str:
+        """Return Claude's words that a person's turn approves or chooses."""
+        is_prompt = turn.role == HUMAN and turn.place in ("", QUEUED)
+        if not is_prompt or turn.proposal or not self._reply or self._reply.session != turn.session:
+            return turn.proposal
+        return approvals.find_proposal(turn.text, self._reply.text)
+
     def mark(self, turn: Turn) -> Turn:
         """Return a turn with those of its parts that a tool has output before, or that were pasted."""
         is_person = turn.role == HUMAN
         repeats = self.repeated(turn.text, RUN_WORDS[turn.role], whole=is_person)
+        if turn.proposal:
+            repeats += self.repeated(turn.proposal, RUN_WORDS[ASSISTANT])
         return replace(turn, repeats=repeats, pasted=pasted(turn.text) if is_person else ())
 
     def repeated(self, text: str, least: int, *, whole: bool = True) -> tuple[str, ...]:

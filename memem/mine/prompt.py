@@ -7,7 +7,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memem.core.conversation import HUMAN, NOOP, OPERATIONS, OWN_CALL, PROJECT_SCOPE, SCOPES, Chunk, Operation, Turn
+from memem.core.conversation import (
+    ANSWER,
+    HUMAN,
+    NOOP,
+    OPERATIONS,
+    OWN_CALL,
+    PLAN,
+    PROJECT_SCOPE,
+    QUEUED,
+    REJECTION,
+    SCOPES,
+    Chunk,
+    Operation,
+    Turn,
+)
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
 from memem.safety.naming import display_name
@@ -35,6 +49,13 @@ class ModelPrompt:
     schema: Mapping[str, Any]  # of the answer
 
 
+_PLACES = {
+    REJECTION: "rejecting a tool call",
+    ANSWER: "answering a question",
+    QUEUED: "while the assistant worked",
+    PLAN: "approving a plan",
+}
+
 # Read at import, since an update may remove this folder while a miner runs.
 _SYSTEM = Path(__file__).with_name("prompt.md").read_text(encoding="utf-8")
 
@@ -55,9 +76,18 @@ def build(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
 
 
 def _conversation(chunk: Chunk) -> str:
-    turns = [f"[{turn.role}{turn.time and f', {turn.time[:10]}'}]\n{turn.text}\n" for turn in chunk.turns]
+    turns = list[str]()
+    for number, turn in enumerate(chunk.turns):
+        # An answer follows the message that it approves, unless that was in an earlier chunk.
+        if turn.proposal and not any(turn.proposal in other.text for other in chunk.turns[:number]):
+            turns.append(f"[assistant, proposal that the person approves or chooses next]\n{turn.proposal}\n")
+        turns.append(f"[{', '.join(filter(None, (turn.role, turn.time[:10], _place(turn))))}]\n{turn.text}\n")
     work = [f"[work: what was done meanwhile, not speech]\n{escape_tags(chunk.work)}\n"] if chunk.work else []
     return "\n".join(["<conversation>", *turns, *work, "</conversation>"])
+
+
+def _place(turn: Turn) -> str:
+    return f"as arguments of {turn.place}" if turn.place.startswith("/") else _PLACES.get(turn.place, "")
 
 
 def add_correction(prompt: ModelPrompt, problem: str) -> ModelPrompt:

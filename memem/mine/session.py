@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core import files, safe_open
-from memem.core.conversation import ASSISTANT, Chunk, Cursor
+from memem.core.conversation import ASSISTANT, Chunk, Cursor, turn_ids
 from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.memory import fingerprint
@@ -199,8 +199,9 @@ class _Mining:
         sessions, record = self.ws.state.sessions, load_session(self.ws, self.mark)
         with self.ws.state.transaction():
             sessions.put(replace(record, whole=record.whole and not pending.passed))
-            ours = sessions.claim([turn.uuid for turn in pending.turns], record.session)
-        turns = tuple(turn for turn in pending.turns if turn.uuid in ours)
+            ours = sessions.claim(turn_ids(pending.turns), record.session)
+        claimed = (turn for turn in pending.turns if turn.uuid in ours)
+        turns = tuple(turn if turn.plan_id in ours or not turn.plan_id else turn.without_plan() for turn in claimed)
         self.left_to_others |= len(turns) < len(pending.turns)
         cursor = self._cursor_at(pending.end)
         place = cursor.inode, cursor.offset, cursor.digest

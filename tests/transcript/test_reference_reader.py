@@ -21,7 +21,7 @@ TIME = "2026-11-18T20:00:{:02}.000Z"
 
 def expected_of(recording: Path) -> dict[str, Any]:
     entry = EXPECTED[recording.stem]
-    return entry | entry.get(recording.parent.name, {})
+    return {**entry, **entry.get(recording.parent.name, {})}
 
 
 def name_of(recording: Path) -> str:
@@ -113,9 +113,9 @@ def test_a_prompt_taken_back_is_not_said_while_its_neighbour_is(operation: str) 
 
 
 def test_the_same_words_queued_twice_are_two_utterances() -> None:
-    lines = [queue("enqueue", 1, "yes"), queue("dequeue", 2), user_line("yes", 2)]
-    lines += [queue("enqueue", 3, "yes"), queue("remove", 4)]
-    assert said(*lines) == [("prompt", "yes"), ("queued", "yes")]
+    waiting = (queue("enqueue", 1, "yes"), queue("enqueue", 2, "yes"))
+    delivered = (queue("dequeue", 3), user_line("yes", 3, promptSource="queued"), queue("remove", 4))
+    assert said(*waiting, *delivered) == [("queued", "yes"), ("queued", "yes")]
 
 
 def test_earlier_words_do_not_stand_for_a_queued_prompt() -> None:
@@ -149,6 +149,11 @@ def test_a_result_that_quotes_a_rejection_is_output() -> None:
 @pytest.mark.parametrize("mark", ["isMeta", "isSidechain", "isCompactSummary"])
 def test_lines_that_programs_write_are_skipped(mark: str) -> None:
     assert said(user_line("Use tabs", **{mark: True})) == []
+
+
+@pytest.mark.parametrize("kind", ["auto-continuation", "task-notification", "channel"])
+def test_prompts_of_another_origin_are_not_of_the_person(kind: str) -> None:
+    assert said(user_line("Use tabs", origin={"kind": kind})) == []
 
 
 def test_words_beside_what_an_editor_adds_are_kept() -> None:
