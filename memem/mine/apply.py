@@ -20,6 +20,7 @@ from memem.inject.prompt_kinds import is_approval
 from memem.mine import prompt
 from memem.mine.origins import Origins
 from memem.mine.origins import of_chunk as read_origins
+from memem.mine.wording import limit_by_wording
 from memem.notes import forget, reconcile
 from memem.notes.reconcile import Candidate, since
 from memem.safety.gate import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line
@@ -149,7 +150,10 @@ def _trust(words: ChunkWords, turn: Turn, operation: Operation) -> Trust:
         return PROSE
     if words.origins.is_output((operation.title, operation.content, *operation.keys), words.chunk.turns):
         return OUTPUT
-    return APPROVED if is_approval(operation.quote) else SPEECH
+    if words.origins.is_cut:
+        return PROSE
+    level = APPROVED if is_approval(operation.quote) else SPEECH
+    return limit_by_wording(level, (operation.title, operation.content), words.chunk.turns)
 
 
 def _make_memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn, trust: Trust) -> Memory:
