@@ -6,7 +6,7 @@ Pure and without clocks: the same memories give the same bytes.
 import re
 
 from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
-from memem.safety.naming import hide_orders
+from memem.safety.naming import hide_joined_orders, hide_orders
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
@@ -48,7 +48,8 @@ def quote_block(text: str, most: int, indent: str = "   ") -> str:
         # The last word is probably cut; scripts without spaces are cut where they are.
         *start, last = text[:most].rsplit(None, 1) or [""]
         text = (start[0] if start and len(last) < 40 else text[:most]).rstrip() + _CUT
-    return "\n".join(f"{indent}> {_tame(line.rstrip())}".rstrip() for line in text.splitlines())
+    lines = (_tame(hide_joined_orders(line.rstrip())) for line in text.splitlines())
+    return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
 
 
 def _tame(line: str) -> str:
