@@ -10,7 +10,7 @@ other users are ignored, as in a shared folder anyone may create them.
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memem.core import safe_open
@@ -23,6 +23,16 @@ MAX_NAME = 80
 MAX_CONFIG_BYTES = 1_000_000
 # How a folder claims its project.
 BY_HOME, BY_OVERRIDE, BY_REMOTE, BY_REPOSITORY, BY_FOLDER = "home", OVERRIDE, "remote", "repository", "folder"
+# Of a remote's address, as git and curl read it: git starts a helper for one; curl ends the host at a mark.
+_HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
+_UNCLEAR = r"/?#\\\[\]\s\x00-\x1f\x7f"
+_AUTHORITY = re.compile(
+    rf"(?:[^{_UNCLEAR}]*@)?(?P<host>\[[0-9A-Za-z:.%]+\]|[^@:{_UNCLEAR}]+)(?::(?P<port>\d*))?(?=/|\Z)"
+)
+_NOT_IN_PATH = re.compile(r"[?#\\\s\x00-\x1f\x7f]")
+_SCP = re.compile(r"(?:[^/\\@:]*@)?(\[[^\]]*\]|[^/\\:]{2,}):(?![/\\]{2})(.*)\Z")
+_USUAL_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
+_BY_CURL = ("http", "https", "ftp", "ftps")
 _LINE = re.compile(r"\(at line (\d+), column \d+\)\Z")
 
 
@@ -46,8 +56,9 @@ class Claim:
     root: str  # the main root of its repository; else the same folder
     remote: str = ""  # the normalised address of the remote
     branch: str = ""
-    refusing: tuple[Path, ...] = ()  # folders on the way whose `.memem.toml` refuses mining
+    refusing: tuple[tuple[Path, Path], ...] = ()  # folders that may not be mined, each with the one that says so
     key: str = ""  # the place, as state stores it
+    is_foreign: bool = False  # the folder is another user's
 
 
 def read_claim(folder: Path, user_home: Path) -> Claim:
@@ -59,19 +70,24 @@ def read_claim(folder: Path, user_home: Path) -> Claim:
     places = [folder, *folder.parents]
     if git:  # up to the root of the repository; then the main worktree
         places = [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
-    refusing, owner = list[Path](), safe_open.owner_of(folder)
+    refusals, owner = dict[Path, Path](), safe_open.owner_of(folder)
+    claim = None
     for place in places:
         name, may_mine = read_override(place, owner) or ("", True)
-        refusing += [] if may_mine else [place]
+        if not may_mine:
+            refusals[place] = place
+            if git and place == places[-1]:
+                refusals[git.worktree] = place  # which may outlive the main one
         if name:
-            return Claim(name, BY_OVERRIDE, place, str(git.root if git else place), remote, branch, tuple(refusing))
-    refused = tuple(refusing)
-    if git:
+            claim = Claim(name, BY_OVERRIDE, place, str(git.root if git else place), remote, branch)
+            break
+    if claim is None and git:
         by = BY_REMOTE if remote else BY_REPOSITORY
-        return Claim(normalise(git.name(address)), by, git.worktree, str(git.root), remote, branch, refused)
-    if folder in (user_home.resolve(), Path(folder.anchor)):
-        return Claim(GENERAL, BY_HOME, folder, str(folder), refusing=refused)
-    return Claim(normalise(folder.name), BY_FOLDER, folder, str(folder), refusing=refused)
+        claim = Claim(normalise(git.name(address)), by, git.worktree, str(git.root), remote, branch)
+    if claim is None and folder in (user_home.resolve(), Path(folder.anchor)):
+        claim = Claim(GENERAL, BY_HOME, folder, str(folder))
+    claim = claim or Claim(normalise(folder.name), BY_FOLDER, folder, str(folder))
+    return replace(claim, refusing=tuple(refusals.items()), is_foreign=owner is not None)
 
 
 def git_folder(folder: Path) -> Path | None:
@@ -109,18 +125,41 @@ def normalise(name: str) -> str:
 
 
 def normalise_remote(address: str, root: Path) -> str:
-    """Spell a remote's address as host and path, whatever its scheme, user and port; a local one as a path."""
+    """Spell a remote's address as host, unusual port and path, whatever its scheme and user; a local one as a path.
+
+    An address whose host git could read in another way gets a spelling that no other address has.
+    """
     address = re.sub(r"[/\\]\.git\Z", "", address.strip().rstrip("/\\"))
     scheme, separator, rest = address.partition("://")
+    scheme = scheme.lower()
+    if _HELPER.match(address):
+        return _spell_unclear(address)
     if separator and scheme != "file":
-        host, _, path = rest.partition("/")
-        host = re.sub(r":\d*\Z", "", host.rpartition("@")[2])
-    elif not separator and (match := re.match(r"(?:[^/\\@]*@)?(\[[^\]]*\]|[^/\\:]{2,}):(?![/\\]{2})(.*)\Z", address)):
+        authority = _AUTHORITY.match(rest)
+        if authority is None or (scheme in _BY_CURL and _NOT_IN_PATH.search(rest)):
+            return _spell_unclear(address)
+        port = authority["port"] or ""
+        host = f"{authority['host']}:{port}" if port not in ("", _USUAL_PORTS.get(scheme)) else authority["host"]
+        path = rest[authority.end() :]
+    elif not separator and (match := _SCP.match(address)):
         host, path = match[1], match[2]
     else:
         local = rest if separator else address
         return local if re.match(r"[A-Za-z]:[/\\]", local) else os.path.normpath(root / local)
-    return f"{host}/{path.strip('/').partition('?')[0].removesuffix('.git')}".lower()
+    return f"{host}/{path.strip('/').removesuffix('.git')}".lower()
+
+
+def without_port(remote: str) -> str:
+    """Return a normalised remote as earlier releases spelled it."""
+    host, slash, path = remote.partition("/")
+    return re.sub(r":\d+\Z", "", host) + slash + path
+
+
+def _spell_unclear(address: str) -> str:
+    import hashlib
+
+    # No host begins with this mark; a digest, since the address may have a password.
+    return f"?{hashlib.sha256(address.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def list_foreign(folder: Path) -> list[Path]:
@@ -133,7 +172,7 @@ def list_foreign(folder: Path) -> list[Path]:
 def read_override(place: Path, owner: int | None) -> tuple[str, bool] | None:
     """Return the project that a folder's `.memem.toml` names, empty for none, and whether sessions may be mined.
 
-    Besides the user's and root's, files of the session folder's `owner` count: in a container, all may be another's.
+    Besides the user's and root's, files of an accepted `owner` count.
     """
     path = place / OVERRIDE
     try:

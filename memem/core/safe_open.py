@@ -12,8 +12,11 @@ class ForeignFile(OSError):
 
 
 def owner_of(folder: Path) -> int | None:
+    """Return the other user that a folder belongs to, if the user is root: in a container all may be another's."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return None
     try:
-        return folder.stat().st_uid
+        return folder.stat().st_uid or None
     except OSError:
         return None
 

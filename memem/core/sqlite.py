@@ -5,7 +5,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -15,6 +15,7 @@ from memem.core.errors import Busy, HomeError, MememError
 from memem.core.files import from_json
 
 BUSY_MILLISECONDS = 5_000
+FILES_OF_SQLITE = 8  # at most: the file, its log, the index of that, a journal, folders
 LOG_BYTES = 8_000_000  # a large change lengthens the write-ahead log, which is cut to this size afterwards
 NOT_OURS = "it has a row that memem did not write"
 MAX_VALUES = 500  # for one statement: older versions of SQLite allow a thousand
@@ -186,13 +187,16 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
 
 def _why_unwritable(path: Path) -> str:
     """Find out why SQLite cannot write a file, since its own error tells no cause."""
-    from tempfile import TemporaryFile
-
     try:
+        from tempfile import TemporaryFile
+
         if path.exists():
             os.close(os.open(path, os.O_RDWR))
         if path.parent.is_dir():
             TemporaryFile(dir=path.parent).close()  # SQLite needs its log next to the file
+        with ExitStack() as stack:  # SQLite opens several files at once, and does not say that there are too many
+            for _ in range(FILES_OF_SQLITE):
+                stack.enter_context(Path(os.devnull).open("rb"))
     except OSError as error:
         return files.reason(error)
     return "check the permissions of the file and its folder"

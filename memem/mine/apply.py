@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, UPDATE, Chunk, Operation
+from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, HUMAN, NOOP, UPDATE, Chunk, Operation
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound, SettingsError
 from memem.core.evidence import Evidence, quote_proposal, quote_turn, render_evidence
@@ -21,6 +21,7 @@ from memem.inject.prompt_kinds import is_approval
 from memem.mine.origins import Origins
 from memem.mine.origins import of_chunk as read_origins
 from memem.mine.quotes import QuoteMatch, match_quote
+from memem.mine.wording import limit_by_wording
 from memem.notes import forget, reconcile
 from memem.notes.reconcile import Candidate, since
 from memem.safety.gate import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line
@@ -149,11 +150,17 @@ def _trust(words: ChunkWords, match: QuoteMatch, operation: Operation) -> Trust:
     """Trust the source of the quoted words, unless the statement itself is a tool's or cannot be checked."""
     if match.is_repeated:
         return OUTPUT
-    if match.turn.role == ASSISTANT or match.is_pasted or words.origins is None:
+    is_own = match.turn.role == HUMAN and (match.is_choice or not match.is_pasted)
+    if not is_own or words.origins is None:
         return PROSE
-    if words.origins.is_output((operation.title, operation.content, *operation.keys), words.chunk.turns):
+    statement = (operation.title, operation.content)
+    if words.origins.is_output((*statement, *operation.keys), words.chunk.turns):
         return OUTPUT
-    return APPROVED if match.is_approved or match.is_choice or is_approval(match.text) else SPEECH
+    if words.origins.is_cut:
+        return PROSE
+    if match.is_choice or is_approval(match.text):
+        return APPROVED
+    return limit_by_wording(SPEECH, statement, words.chunk.turns)
 
 
 def _make_memory(
@@ -184,7 +191,7 @@ def _quote(match: QuoteMatch) -> Evidence:
     """Quote the words, with what a person approved and their answer to it."""
     if match.is_approved:
         return quote_proposal(match.turn, match.text)
-    if match.turn.proposal and is_approval(match.text):  # `1.` alone proves nothing to a reader
+    if match.is_choice:  # `1.` alone proves nothing to a reader
         return quote_proposal(match.turn, match.turn.proposal[:MAX_PROPOSAL_CHARS])
     return quote_turn(match.turn, match.text)
 

@@ -6,23 +6,26 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import filterfalse, pairwise
+from itertools import chain, filterfalse, pairwise
 from pathlib import Path
 from typing import BinaryIO
 
 from memem.core import safe_open
-from memem.core.conversation import ASSISTANT, HUMAN, QUEUED, Chunk, Turn
+from memem.core.conversation import ANSWER, ASSISTANT, HUMAN, PLAN, QUEUED, Chunk, Turn
 from memem.mine import approvals
+from memem.mine.readings import read_otherwise
 from memem.safety.folding import LOOK_ALIKE
 from memem.safety.invisible import neutralise
-from memem.transcript import session
+from memem.transcript import backwards, session
 from memem.transcript.turns import TranscriptLine
+from memem.transcript.utterances import APPROVED_PLAN
 
 MAX_CHARS_OF_ONE = 1_000_000  # more than Claude is shown
 MAX_CHARS = 1_000_000  # of output before the place where a reading begins
 MAX_RUNS = 75_000  # in a generation of the latest output: two have about a million characters
-READ_BACK_BYTES = 4_000_000  # in which that output is looked for
-MAX_SIBLINGS, SIBLING_BYTES = 3, 1_000_000  # latest sessions of the same folder, and how much of each is read
+READ_BACK_BYTES = 64_000_000  # in which that output is looked for: images have no words
+MAX_SIBLINGS = 3  # latest sessions of the same folder
+SIBLING_CHARS, SIBLING_BYTES = 400_000, 16_000_000  # how much of each is read
 RUN_WORDS = {"human": 10, "assistant": 6}  # in a row that are not equal by chance; a person may retype a file's words
 WHOLE_WORDS = RUN = 5  # of a whole sentence that is not equal by chance; every comparison is made of such runs
 MAX_TYPED_CHARS = 6_000  # in a longer message only the first and last paragraph were typed
@@ -35,7 +38,7 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.M
 _QUOTED = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _PATH = re.compile(r"\S*\w[/\\]\S*")  # also an address: a tool's spelling of it makes a person's rule no tool's
-_LINE_NUMBER = re.compile(r"^[ \t]*\d+[ \t]*[→:|│\t]", re.MULTILINE)  # as tools print before the lines of a file
+_IMAGE_DATA = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # has no words
 _ESCAPED_SPACE = re.compile(r"\\[nrt]")  # in JSON that a tool printed
 _SIGNS = re.compile("[\u00a0-\u00bf\u2010-\u2bff\ufffd]")  # punctuation, arrows, boxes: most of what is not ASCII
 _LETTERS = bytes(
@@ -54,14 +57,16 @@ class _RecentRuns:
     def __contains__(self, run: int) -> bool:
         return run in self._new or run in self._old
 
-    def add(self, text: str, others: "_RecentRuns") -> None:
+    def add(self, text: str, others: "_RecentRuns", beside: Iterable[str] = ()) -> None:
         """Add the runs of a text, except those that are known as others'."""
         if len(self._new) > MAX_RUNS:
             self._new, self._old = set(), self._new
-        runs = _runs(_words(text[:MAX_CHARS_OF_ONE]))
-        for known in filter(None, (others._new, others._old)):
-            runs = filterfalse(known.__contains__, runs)
-        self._new.update(runs)
+        text = _without_middle(text)
+        for reading in chain((text,), read_otherwise(text, beside)):
+            runs = _runs(_words(reading))
+            for known in filter(None, (others._new, others._old)):
+                runs = filterfalse(known.__contains__, runs)
+            self._new.update(runs)
 
 
 class Origins:
@@ -71,6 +76,7 @@ class Origins:
         self._output = _RecentRuns()
         self._own = _RecentRuns()  # a person's, and those that Claude gave a tool, which prints them again
         self._reply: Turn | None = None  # Claude's last
+        self.is_cut = False  # earlier output could not be read as far as it matters
 
     def follow(self, line: TranscriptLine) -> None:
         """Take up one line of the session."""
@@ -82,11 +88,9 @@ class Origins:
         if line.turn and line.turn.role == ASSISTANT:
             self._reply = line.turn
 
-    def add_output(self, texts: Iterable[str]) -> None:
+    def add_output(self, texts: Sequence[str]) -> None:
         for text in texts:
-            self._output.add(text, self._own)
-            if _LINE_NUMBER.match(text):
-                self._output.add(_LINE_NUMBER.sub("", text), self._own)
+            self._output.add(text, self._own, texts)
 
     def find_proposal(self, turn: Turn) -> str:
         """Return Claude's words that a person's turn approves or chooses."""
@@ -101,7 +105,8 @@ class Origins:
         repeats = self.repeated(turn.text, RUN_WORDS[turn.role], whole=is_person)
         if turn.proposal:
             repeats += self.repeated(turn.proposal, RUN_WORDS[ASSISTANT])
-        return replace(turn, repeats=repeats, pasted=pasted(turn.text) if is_person else ())
+        untyped = (*pasted(turn.text), *_find_labels(turn)) if is_person else ()
+        return replace(turn, repeats=repeats, pasted=untyped)
 
     def repeated(self, text: str, least: int, *, whole: bool = True) -> tuple[str, ...]:
         """Return the parts of a text that a tool has output: runs of words, and sentences as a `whole`."""
@@ -130,11 +135,12 @@ def read_back(file: BinaryIO, end: int, session_id: str, siblings: Iterable[Path
     """Read whose words they are before a place in a session file, and in earlier sessions, as far as they matter."""
     origins, lines, left = Origins(), list[TranscriptLine](), MAX_CHARS
     left -= _read_lines(lines, file, end, READ_BACK_BYTES, session_id, left)
+    origins.is_cut = left >= 0 and end > READ_BACK_BYTES
     for path in siblings:
         if left > 0:
             with suppress(OSError, ValueError), safe_open.open_plain(path) as other:
                 size = os.fstat(other.fileno()).st_size
-                left -= _read_lines(lines, other, size, SIBLING_BYTES, path.stem, left)
+                left -= _read_lines(lines, other, size, SIBLING_BYTES, path.stem, min(left, SIBLING_CHARS))
     for line in reversed(lines):
         origins.follow(line)
     return origins
@@ -145,7 +151,7 @@ def _read_lines(
 ) -> int:
     """Append lines, the last one first, until there is enough output; return how much."""
     chars = 0
-    for line in session.read_back(file, end, most_bytes, session_id):
+    for line in backwards.read_back(file, end, most_bytes, session_id):
         lines.append(line)
         chars += sum(min(len(text), MAX_CHARS_OF_ONE) for text in line.output)
         if chars > left:
@@ -182,6 +188,21 @@ def pasted(text: str) -> tuple[str, ...]:
     if len(text) > MAX_TYPED_CHARS:
         parts += _PARAGRAPH.split(text)[1:-1]
     return tuple(part.strip() for part in parts if part.strip())
+
+
+def _without_middle(text: str) -> str:
+    """Return the words of a text; of a very long one only those at its ends, which are all that anybody is shown."""
+    if len(text) > MAX_CHARS_OF_ONE // 50:
+        text = _IMAGE_DATA.sub(" ", text)
+    half = MAX_CHARS_OF_ONE // 2
+    return text if len(text) <= MAX_CHARS_OF_ONE else f"{text[:half]}\n{text[-half:]}"
+
+
+def _find_labels(turn: Turn) -> tuple[str, ...]:
+    """Return the labels of chosen options in an answer, and the approval of a plan, which Claude Code words."""
+    offered = APPROVED_PLAN if turn.place == PLAN else turn.proposal if turn.place == ANSWER else ""
+    parts = map(str.strip, re.split(r"\n|, ", turn.text))
+    return tuple(part for part in parts if part and part.casefold() in offered.casefold())
 
 
 def _without(text: str, parts: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from memem.core.conversation import ANSWER, ASSISTANT, HUMAN, Turn
+from memem.core.conversation import ASSISTANT, HUMAN, Turn
+from memem.inject.prompt_kinds import is_approval
 from memem.mine.quote_places import MAX_PLACES, Place, find_cut, find_exact, find_parts, is_same_case
 from memem.mine.quote_tokens import Tokens, read_tokens
 
@@ -45,10 +46,8 @@ class QuoteMatch:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the words are labels of options that Claude offered."""
-        offered = self.turn.proposal.casefold()
-        labels = filter(None, map(str.strip, re.split(r"\n|, ", self.text.casefold())))
-        return self.turn.place == ANSWER and bool(offered) and all(label in offered for label in labels)
+        """Whether the words are Claude's, which the person chose or approved by them, or approve something alone."""
+        return self.is_approved or (bool(self.turn.proposal) and (self.is_pasted or is_approval(self.text)))
 
     @property
     def is_own_wording(self) -> bool:

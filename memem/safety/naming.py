@@ -15,6 +15,13 @@ MIN_ORDER_CHARS = 14  # a shorter name says too little; in a script without spac
 _HARMLESS = re.compile(r"[\W\d_a-fA-FTZ]*|\W?[A-Z]?[a-z]{1,19}\W{0,3}", re.ASCII)
 _WORD = re.compile(r"\W{0,2}[^\W\d_]{1,19}\W{0,3}")
 _LONG_WORD = re.compile(rf"\S{{{MIN_ORDER_CHARS // 2},}}")
+# A word of running text gives orders only if several words are joined in it, and one of them is telling.
+_JOINED = re.compile(r"[^\W\d_]+(?:[\W\d_]+[^\W\d_]+){2}")
+_TELLING = re.compile(
+    "ignor|forget|disreg|overrid|bypass|instru|anweis|anterior|previo|preced|prior|system|prompt|rule|regel|direct|obey"
+    "|reveal|secret|you|claude|assist|user|human|memory|approv|permi|exfil|curl|send|[^\x00-\x7f]|(?:\\b[a-z][\\W_]){4}",
+    re.IGNORECASE,
+)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
@@ -37,6 +44,17 @@ def display_name(name: str) -> str:
 def hide_orders(text: str) -> str:
     """Hide the names in a text that read like instructions, whatever separates their words."""
     return _LONG_WORD.sub(lambda word: HIDDEN_NAME if _reads_like_order(word[0]) else word[0], text)
+
+
+def hide_joined_orders(text: str) -> str:
+    """Hide the words of a running text whose joined parts read like instructions; sentences stay."""
+    return _LONG_WORD.sub(lambda word: HIDDEN_NAME if _is_joined_order(word[0]) else word[0], text)
+
+
+def _is_joined_order(word: str) -> bool:
+    if not _TELLING.search(word) or not _JOINED.search(word) or _UNSPACED.search(word):
+        return False
+    return _reads_like_order(word)
 
 
 def spell_path(path: object) -> str:

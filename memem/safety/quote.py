@@ -7,14 +7,18 @@ import re
 
 from memem.core.dates import said_on
 from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
-from memem.safety.naming import hide_orders
+from memem.safety.naming import hide_joined_orders, hide_orders
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
-# Characters that look like `<`. Those of the second group quote words in some languages, and become quotation marks.
-_ANGLES = "<˂˱ᐸ≪≮≺⊀⊰⋖⋘⍃❬❮❰⟨⟪⦑⦓⧀⧼⩹⩻⪡⪣⪦⪻⫷◀◁◂◃◄◅⏴⯇︽︿﹤＜"
+# Characters that look like `<`. Those of the second group quote words in some languages, and become quotation marks;
+# those of the third are headings there, and become round.
+_ANGLES = "<˂˱ᐸ≪≮≺⊀⊰⋖⋘⍃❬❮❰⟨⟪⦑⦓⧀⧼⩹⩻⪡⪣⪦⪻⫷◀◁◂◃◄◅⏴⯇︽︿﹤＜⊲⊴⮘⮜🞀🢐"
 _GUILLEMETS = "«‹\u2329\u3008《"
-_OPENING = f"(?:[{_ANGLES.replace('ᐸ', '')}{_GUILLEMETS}]|ᐸ(?![\u1400-\u167f]))"  # the last is a letter of Inuktitut
+_SQUARE = "【〖⟦〚"
+_OPENING = (
+    f"(?:[{_ANGLES.replace('ᐸ', '')}{_GUILLEMETS}{_SQUARE}]|ᐸ(?![\u1400-\u167f]))"  # the last is a letter of Inuktitut
+)
 _CLOSING = "[>˃˲ᐳ≫≻⋗⋙❭❯❱⟩⟫⦒⦔⧽⪢⪼⫸▶▷▸▹►▻⏵⯈︾﹀﹥＞»›\u232a\u3009》]"
 _UNSEEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -30,7 +34,7 @@ _TAG = re.compile(
     f"{_OPENING}(?=[\\s{_UNSEEN}]*+(?:{_MARKS}|{_LETTER}[^\n]{{0,80}}?{_CLOSING})|[{_UNSEEN}]*+{_LETTER})"
 )
 _ASCII_TAG = re.compile(r"<(?=\s*+(?:[/\\!?|%]|[A-Za-z_][^>\n]{0,80}>)|[A-Za-z_])")
-_ESCAPED = dict.fromkeys(_ANGLES, "&lt;") | dict.fromkeys(_GUILLEMETS, '"')
+_ESCAPED = dict.fromkeys(_ANGLES, "&lt;") | dict.fromkeys(_GUILLEMETS, '"') | dict.fromkeys(_SQUARE, "(")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _GAP = re.compile(f"[{_UNSEEN}]")
 MAX_NAME_CHARS = 80  # of a tag, with the invisible characters in it
@@ -49,7 +53,8 @@ def quote_block(text: str, most: int, indent: str = "   ") -> str:
         # The last word is probably cut; scripts without spaces are cut where they are.
         *start, last = text[:most].rsplit(None, 1) or [""]
         text = (start[0] if start and len(last) < 40 else text[:most]).rstrip() + _CUT
-    return "\n".join(f"{indent}> {_tame(line.rstrip())}".rstrip() for line in text.splitlines())
+    lines = (_tame(hide_joined_orders(line.rstrip())) for line in text.splitlines())
+    return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
 
 
 def _tame(line: str) -> str:

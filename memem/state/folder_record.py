@@ -9,7 +9,7 @@ from typing import Any
 
 from memem.core.errors import HomeError
 from memem.core.files import Stamp, from_json, reason
-from memem.core.project import BY_FOLDER, MAX_NAME, Claim
+from memem.core.project import BY_FOLDER, MAX_NAME, Claim, without_port
 
 Spell = Callable[[Path], str]  # how a path is stored: without secrets
 VERSION = 1
@@ -24,9 +24,14 @@ class Binding:
     remotes: list[str] = field(default_factory=list)
 
     def has(self, claim: Claim) -> bool:
-        """Whether a claim has one of the remotes; or one of the roots, unless a path is reused for another remote."""
-        is_other = bool(claim.remote and self.remotes)
-        return claim.remote in self.remotes if is_other else claim.root in self.roots
+        """Whether a claim has one of the remotes; or one of the roots, unless a path is reused for another remote.
+
+        A claim in a folder of another user needs the root.
+        """
+        is_known = claim.root in self.roots
+        if not claim.remote or not self.remotes or (claim.is_foreign and not is_known):
+            return is_known
+        return claim.remote in self.remotes or (is_known and without_port(claim.remote) in self.remotes)
 
 
 @dataclass(slots=True)

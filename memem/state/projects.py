@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memem.core import files, safe_open
+from memem.core import files
 from memem.core.errors import HomeError
 from memem.core.files import Stamp
 from memem.core.memory import GENERAL
@@ -104,7 +104,8 @@ class FolderRegistry:
                 return Project(above[1].project, above[0])
         known = exists or claim.by != BY_FOLDER
         name = GENERAL if claim.by == BY_HOME else self._settle(record, claim, store=known)
-        if news := {key: key for key in map(self._spell, claim.refusing) if key not in record.refusals}:
+        refusing = {self._spell(place): self._spell(source) for place, source in claim.refusing}
+        if news := {place: source for place, source in refusing.items() if place not in record.refusals}:
             self.change(lambda record: record.refusals.update(news))
         return Project(name, claim.place, claim.branch, known)
 
@@ -152,7 +153,7 @@ class FolderRegistry:
         lifted = list[str]()
         for key in (each for each in above if each in record.refusals):
             source = above[key] if record.refusals[key] == key else Path(record.refusals[key])
-            override = read_override(source, safe_open.owner_of(source))
+            override = read_override(source, None)  # that of another user lifts nothing
             if override is None or not override[1]:
                 return Refusal(above[key], source)
             lifted.append(key)

@@ -54,7 +54,8 @@ def _may_stand(token: bytes, brackets: bytes, last: bytes) -> bool:
 MAX_LINE_BYTES = 8 * 1024 * 1024  # the longest line in 700 MB of real transcripts has one megabyte
 PASSED_OVER = b"?\n"  # replaces a line that is too long even without its images; it is not JSON
 _BLOCK = 64 * 1024
-_IMAGE_DATA = re.compile(rb"[A-Za-z0-9+/=]{4096,}")  # base64; a pasted image makes a line long, not its words
+# Base64: an image makes a line long, not its words. A run is tried from its start alone, in linear time.
+IMAGE_DATA = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def _long_line(file: BinaryIO, start: int, data: bytes) -> TranscriptRow | None:
     while data:
         size += len(data)
         if len(kept) <= MAX_LINE_BYTES:
-            kept += _IMAGE_DATA.sub(b"", data)
+            kept += IMAGE_DATA.sub(b"", data)
         if data.endswith(b"\n"):
             whole = bytes(kept) if len(kept) <= MAX_LINE_BYTES else PASSED_OVER
             return TranscriptRow(start, whole, True, size - len(whole))

@@ -47,26 +47,6 @@ def steps(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
         yield TranscriptStep(read(each.value, session, lookback.before(file, each.start)), each.end)
 
 
-def read_back(file: BinaryIO, end: int, most_bytes: int, session: str) -> Iterator[TranscriptLine]:
-    """Yield the lines before an offset, the last one first; some of them twice if the file is damaged."""
-    start = max(0, end - most_bytes)
-    file.seek(start)
-    data = file.read(end - start)
-    if start:
-        data = data.partition(b"\n")[2]
-    end = len(data)
-    for row in reversed(data.split(b"\n")):
-        found = list(objects(io.BytesIO(row)))
-        if not found and row.strip():  # torn, or a part of an object over many rows: only reading on finds that
-            whole = objects(io.BytesIO(data))
-            yield from reversed([read(each.value, session, lookback.in_bytes(data, each.start)) for each in whole])
-            return
-        end -= len(row)
-        for each in reversed(found):
-            yield read(each.value, session, lookback.in_bytes(data, end))
-        end -= 1
-
-
 def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] | None:
     """Return a turn with its neighbours, and its place among them; None if the file or the turn is gone."""
     before: deque[Turn] = deque(maxlen=around)

@@ -102,3 +102,27 @@ except HomeError as error:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "too many files are open; raise the limit (`ulimit -n`) and try again" in done.stdout
     assert "permission" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of open files there")
+def test_too_few_files_are_not_blamed_on_permissions(file: Path) -> None:
+    """SQLite opens the log next to its file when it needs it, and only says that it cannot open a file."""
+    code = (
+        "import os, resource, sys, tempfile; from pathlib import Path; from memem.core import sqlite\n"
+        "from memem.core.errors import HomeError, IndexDamaged, IndexTooNew\n"
+        "purpose = sqlite.Purpose('record', IndexDamaged, IndexTooNew, '')\n"
+        "path, seen = Path(sys.argv[1]), set()\n"
+        "sqlite.connect(path, [], purpose, durable=True).close()\n"
+        "for free in range(8):\n"
+        "    used = os.open(os.devnull, os.O_RDONLY); os.close(used)\n"
+        "    resource.setrlimit(resource.RLIMIT_NOFILE, (used + free, 4096))\n"
+        "    try: sqlite.connect(path, [], purpose, durable=True).close()\n"
+        "    except HomeError as error: seen.add(str(error))\n"
+        "    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))\n"
+        "print(len(seen)); print(*seen)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(file)], text=True, stdout=subprocess.PIPE, check=True)
+    number, _, problems = done.stdout.partition("\n")
+    assert int(number) > 0
+    assert problems.count("too many files are open") == int(number)
+    assert "permission" not in problems

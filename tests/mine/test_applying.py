@@ -193,7 +193,9 @@ def test_claude_alone_cannot_state_preferences_or_conventions(ws: Workspace, kin
 
 def test_quote_of_both_speakers_counts_as_the_persons(ws: Workspace) -> None:
     turns = (Turn("t1", ASSISTANT, "So you want short commits?"), Turn("t2", HUMAN, "I want short commits, yes."))
-    apply(ws, replace(ADD, kind="preference", quote="want short commits"), chunk_of(*turns))
+    apply(
+        ws, replace(ADD, kind="preference", content="Commits are short.", quote="want short commits"), chunk_of(*turns)
+    )
     assert (memories(ws)[0].kind, memories(ws)[0].source_turn) == ("preference", "t2")
 
 
@@ -499,7 +501,7 @@ def test_project_fact_does_not_end_a_general_one(ws: Workspace, mined: Make) -> 
     before = snapshot(ws)
     assert apply(ws, change(old, "SUPERSEDE"), knowing(old)).outcome == "added"
     assert before.items() <= snapshot(ws).items()
-    everywhere = change(old, "SUPERSEDE", scope="general", content="All is built with pnpm.")
+    everywhere = change(old, "SUPERSEDE", scope="general", content="Use pnpm here.")
     assert apply(ws, everywhere, knowing(old), number=1).outcome == "superseded"
 
 

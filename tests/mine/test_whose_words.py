@@ -9,7 +9,7 @@ import pytest
 from memem.core.conversation import ADD, Operation
 from memem.core.memory import Memory
 from memem.doors.mcp import tools
-from memem.mine import ask, drain, prompt, schedule
+from memem.mine import ask, drain, origins, prompt, schedule
 from memem.mine import session as mine_session
 from memem.notes import review
 from memem.search import find, refresh
@@ -311,6 +311,45 @@ def test_claudes_words_do_not_change_a_convention_by_another_kind(
     fake_claude.set_steps(claude, [{"operations": prompt.operations_as_json([wanted])}])
     schedule.mine_file(miner, session.path)
     assert find.get(miner, entry.id).memory.body == DECIDED
+
+
+@pytest.mark.parametrize(
+    ("said", "stated", "kind", "project"),
+    [
+        ("Thanks, and the header of the page is green now.", RULE, "fact", "shop"),  # no word of it
+        ("Good to know, please keep that rule for every project.", RULE, "fact", "shop"),
+        ("No, don't turn it off.", "Certificate checks are never to be turned off.", "convention", "shop"),
+        ("I merge only in the mornings.", "Merging happens in the morning.", "convention", "general"),
+        ("Wir testen jede Migration vor dem Ausrollen.", "Jede Migration testen.", "convention", "general"),
+        ("请始终使用 pnpm 而不是 npm 安装依赖。", "始终使用 pnpm 安装依赖。", "convention", "general"),
+        ("谢谢，页面的标题现在是绿色的。", "合并前不要等待安全审查。", "fact", "shop"),
+    ],
+)
+def test_statement_needs_words_of_the_person(
+    miner: Workspace, claude: Path, session: Transcript, said: str, stated: str, kind: str, project: str
+) -> None:
+    session.claude(f"The document says a lot. {AT_LENGTH}")
+    session.human(said)
+    wanted = replace(operation(said), title=stated, content=stated, scope="general")
+    fake_claude.set_steps(claude, [{"operations": prompt.operations_as_json([wanted])}])
+    schedule.mine_file(miner, session.path)
+    (entry,) = find.list_memories(miner)
+    assert (entry.memory.kind, entry.project) == (kind, project)
+
+
+def test_statement_is_unproven_when_earlier_output_could_not_be_read(
+    miner: Workspace, claude: Path, session: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.human(f"Have a look at the README. {AT_LENGTH}")
+    output(session, RULE)
+    for _ in range(4):
+        session.claude(f"I have read it. {AT_LENGTH}")
+    read_once(miner, claude, session)
+    monkeypatch.setattr(origins, "READ_BACK_BYTES", 1_000)
+    session.human(f"{RULE} {AT_LENGTH}")
+    memory = mined(miner, claude, session)
+    assert not is_a_rule(memory)
+    assert memory.confidence == 0.6
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------

@@ -87,10 +87,12 @@ _LISTS = ("tags", "keys", "paths", "anchors", "related", "contradicts")
 # Every character that Unicode names as an angle or a sign of order that opens to the right.
 ANGLES = "".join(
     character
-    for character in map(chr, range(0x10000))
+    for character in map(chr, range(0x20000))
     if re.search(
         r"^(?:(?:FULLWIDTH |SMALL |(?:VERY )?MUCH |(?:DOUB|TRIP)LE NESTED )?LESS-THAN(?: SIGN)?|(?:DOUBLE )?PRECEDES)$"
-        r"|^(?!COMBINING).*LEFT(?:-POINTING)? (?:DOUBLE |CURVED )*ANGLE|^MODIFIER LETTER (?:LOW )?LEFT ARROWHEAD$",
+        r"|^(?!COMBINING).*LEFT(?:-POINTING)? (?:DOUBLE |CURVED )*ANGLE|^MODIFIER LETTER (?:LOW )?LEFT ARROWHEAD$"
+        r"|^NORMAL SUBGROUP OF|LEFTWARDS (?:EQUILATERAL|TRIANGLE) ARROWHEAD$|LEFT-POINTING ISOSCELES RIGHT TRIANGLE$"
+        r"|^(?:MATHEMATICAL )?LEFT (?:BLACK LENTICULAR|WHITE LENTICULAR|WHITE SQUARE) BRACKET$",
         unicodedata.name(character, ""),
     )
 )
@@ -191,7 +193,7 @@ def test_no_bracket_stands_before_a_letter_or_slash(text: str) -> None:
 
 
 def test_the_test_knows_the_brackets() -> None:
-    assert set("<＜‹⟨〈˂❮﹤≺«《") <= set(ANGLES)
+    assert set("<＜‹⟨〈˂❮﹤≺«《⊲⮜⮘🞀🢐【⟦") <= set(ANGLES)
 
 
 @pytest.mark.parametrize(

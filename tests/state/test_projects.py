@@ -2,7 +2,11 @@
 
 import json
 import os
+import re
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -103,7 +107,7 @@ def test_allowed_tools_stay_in_the_project_of_an_untrusted_clone(
 
 
 def test_worktrees_and_clones_of_the_same_remote_share_a_project(ws: Workspace, mine: Path, tmp_path: Path) -> None:
-    again = repository(tmp_path / "again", "https://person@EXAMPLE.com:8443/acme/shop-api")
+    again = repository(tmp_path / "again", "https://person@EXAMPLE.com:443/acme/shop-api")
     assert name_of(ws, again) == "shop-api"
     tree = linked_worktree(mine, tmp_path / "tree")
     assert name_of(ws, tree) == "shop-api"
@@ -184,8 +188,10 @@ def test_only_the_first_identity_ever_gets_a_name(steps: list[tuple[int, int]]) 
     "address",
     [
         "https://example.com/acme/shop.git",
-        "https://person:word@Example.com:8443/acme/shop/",
-        "ssh://git@example.com:2222/acme/shop.git",
+        "https://person:word@Example.com:443/acme/shop/",
+        "https://me@acme.example@example.com/acme/shop",
+        "ssh://git@example.com:22/acme/shop.git",
+        "ssh://git@example.com:/acme/shop.git",
         "git@example.com:acme/shop.git",
         "example.com:/acme/shop",
         "git://example.com/acme/shop/.git",
@@ -193,6 +199,58 @@ def test_only_the_first_identity_ever_gets_a_name(steps: list[tuple[int, int]]) 
 )
 def test_a_remote_is_its_host_and_path(address: str) -> None:
     assert normalise_remote(address, Path("/srv/clone")) == "example.com/acme/shop"
+
+
+def test_a_remote_at_an_unusual_port_is_another(ws: Workspace, mine: Path, tmp_path: Path) -> None:
+    at_port = normalise_remote("ssh://git@[::1]:2222/acme/shop.git", tmp_path)
+    assert at_port == "[::1]:2222/acme/shop"
+    clone = repository(tmp_path / "clone", "https://example.com:8443/acme/shop-api.git")
+    assert name_of(ws, clone) == "shop-api-" + name_of(ws, clone).rpartition("-")[2]
+
+
+def test_a_binding_from_before_ports_counted_is_kept(ws: Workspace, tmp_path: Path) -> None:
+    folder = repository(tmp_path / "shop-api", "ssh://git@example.com:2222/acme/shop-api.git")
+    ws.project_of(folder)
+    record = json.loads(ws.home.folders_file.read_text())
+    record["projects"]["shop-api"]["remotes"] = ["example.com/acme/shop-api"]
+    ws.home.folders_file.write_text(json.dumps(record))
+    assert name_of(ws, folder) == "shop-api"
+    assert "example.com:2222/acme/shop-api" in ws.folders.load().projects["shop-api"].remotes
+    assert name_of(ws, repository(tmp_path / "old-form", "git@example.com:acme/shop-api.git")) == "shop-api"
+
+
+HOSTS = (  # that git or curl connects to, though another one stands in the address
+    "http://127.0.0.1:8000?@{}/acme/shop-api",
+    "http://127.0.0.1:8000#@{}/acme/shop-api",
+    "http://127.0.0.1:8000\\@{}/acme/shop-api",
+    "http://evil.example @{}/acme/shop-api",
+    "http://evil.example\t@{}/acme/shop-api",
+    "ssh://git@[evil.example]@{}/acme/shop-api",
+    "evil.example:x@{}:acme/shop-api.git",
+    "x::https://{}/acme/shop-api",
+    "ext::sh -c evil {}:acme/shop-api",
+    "https://{}?x/acme/shop-api",
+)
+
+
+@pytest.mark.parametrize("address", HOSTS)
+def test_no_address_passes_for_that_of_another_host(ws: Workspace, mine: Path, tmp_path: Path, address: str) -> None:
+    clone = repository(tmp_path / "clone" / "shop-api", address.format("example.com"))
+    assert name_of(ws, clone) != "shop-api"
+
+
+@given(
+    st.text("/?#\\@:[] \t\x00ab.1", max_size=8),
+    st.text("/?#\\@:[] \t\x00ab.1", max_size=8),
+    st.sampled_from(["http://", "ssh://", ""]),
+)
+def test_a_host_is_that_of_the_address_as_a_url_parser_reads_it(before: str, between: str, scheme: str) -> None:
+    """Whatever surrounds a host, its remote is claimed only if the host ends there and nothing else is one."""
+    address = f"{scheme}{before}evil.example{between}@example.com/acme/shop-api"
+    if normalise_remote(address, Path("/srv")) == "example.com/acme/shop-api":
+        host = re.split(r"[/?#\\]", address.removeprefix(scheme))[0]
+        assert host.endswith("@example.com")
+        assert "[" not in host
 
 
 @pytest.mark.parametrize(
@@ -382,6 +440,70 @@ def test_files_of_the_folders_owner_count_in_a_container(ws: Workspace, tmp_path
         os.chown(path, 12_345, -1)
     assert name_of(ws, folder) == "shop-api"
     assert ws.folders.explain_refusal(folder)
+
+
+NOBODY, MALLORY = 12_345, 4_242
+ONLY_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+
+
+def give_to(folder: Path, uid: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, uid, -1)
+
+
+def resolve_as(uid: int, *folders: Path) -> list[list[str]]:
+    """Return the names and remotes that folders claim for another user."""
+    code = (
+        f"import os, sys; from pathlib import Path; from memem.core.project import read_claim; os.setuid({uid})\n"
+        "for folder in map(Path, sys.argv[1:]):\n"
+        "    claim = read_claim(folder, Path('/nowhere')); print(claim.name, claim.by, claim.remote or '-')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *map(str, folders)], text=True, capture_output=True, check=True)
+    return [row.split() for row in done.stdout.splitlines()]
+
+
+@ONLY_ROOT
+def test_a_folder_of_another_user_claims_nothing_by_its_own_files() -> None:
+    with tempfile.TemporaryDirectory() as place:  # a folder that everybody may enter
+        shared = Path(place)
+        shared.chmod(0o1777)
+        theirs, mine = repository(shared / "theirs", MINE, 'project = "shop-api"\n'), repository(shared / "mine", MINE)
+        give_to(theirs, MALLORY)
+        give_to(mine, NOBODY)
+        assert resolve_as(NOBODY, theirs, mine) == [["theirs", "folder", "-"], ["shop-api", "remote", normal(MINE)]]
+
+
+def normal(address: str) -> str:
+    return normalise_remote(address, Path("/srv"))
+
+
+@ONLY_ROOT
+def test_root_does_not_let_the_folder_of_another_user_join_a_project(ws: Workspace, mine: Path, tmp_path: Path) -> None:
+    theirs = repository(tmp_path / "theirs" / "shop-api", MINE)
+    give_to(theirs, MALLORY)
+    assert name_of(ws, theirs) != "shop-api"
+    give_to(mine, MALLORY)  # a container that runs as root now
+    assert name_of(ws, mine) == "shop-api"
+
+
+@ONLY_ROOT
+def test_the_file_of_another_user_lifts_no_refusal(ws: Workspace, tmp_path: Path) -> None:
+    folder = named(tmp_path / "diary", "mining = false\n")
+    assert ws.folders.explain_refusal(folder)
+    named(folder, "mining = true\n")
+    give_to(folder, MALLORY)
+    assert "that belongs to you" in ws.folders.explain_refusal(folder)
+    give_to(folder, os.geteuid())
+    assert not ws.folders.explain_refusal(folder)
+
+
+def test_a_hook_in_a_linked_worktree_records_the_refusal_of_the_main_one(ws: Workspace, tmp_path: Path) -> None:
+    main = repository(tmp_path / "main", override="mining = false\n")
+    tree = linked_worktree(main, tmp_path / "tree")
+    (tree / "src").mkdir()
+    ws.project_of(tree / "src")
+    shutil.rmtree(main)
+    assert ws.folders.explain_refusal(tree / "src")
 
 
 def test_an_archive_cannot_point_into_another_repository(ws: Workspace, mine: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from memem.core.errors import MememError, OverrideError
 from memem.core.home import Home
 from memem.core.project import BY_FOLDER, BY_HOME, OVERRIDE, Claim, read_claim, read_refusals
+from memem.core.safe_open import is_foreign
 from memem.safety.naming import clean_project_name, display_path, spell_path
 from memem.state.folder_record import FolderRecord
 from memem.state.projects import FolderRegistry
@@ -58,7 +59,8 @@ class FolderProjects(FolderRegistry):
         if refusal is None:
             return ""
         file = display_path(refusal.file_folder / OVERRIDE)
-        return f"{display_path(folder)}{OPTED_OUT} To allow it, write `mining = true` in {file}."
+        own = " that belongs to you" if is_foreign(refusal.file_folder / OVERRIDE) else ""
+        return f"{display_path(folder)}{OPTED_OUT} To allow it, write `mining = true` in {file}{own}."
 
     def complete(self) -> None:
         """Add everything that an earlier version knew. Takes seconds once: call it in the background."""
