@@ -118,7 +118,7 @@ is_complete() {
 # It was completed once, and everything memem imports can still be imported.
 is_whole() {
   [ -f "$ours/requirements.lock" ] &&
-    "$venv/bin/python" -I -c 'import frontmatter, ijson, numpy, portalocker, rich, yaml' >/dev/null 2>&1
+    "$venv/bin/python" -I -c 'import frontmatter, ijson, numpy, portalocker, rapidfuzz, rich, yaml' >/dev/null 2>&1
 }
 
 # Print the interpreter itself, not the shim or virtual environment that leads to it, since an environment built on

@@ -17,6 +17,7 @@ BENCHES = (
     "pages",
     "picture",
     "plugin",
+    "quotes",
     "ranking",
     "recall",
     "recording",

@@ -31,7 +31,7 @@ from memem.transcript import harness, session
 from memem.transfer import export_format
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
 from memem.upkeep import refine_playbook
-from memem.vault import frontmatter, obsidian, tombstones
+from memem.vault import frontmatter, obsidian, page_text, tombstones
 from memem.vault import note as notes
 from memem.workspace import open_workspace
 
@@ -115,7 +115,7 @@ def _note(data: bytes) -> None:
         _ = note.touched_by_hand, notes.file_name(note.memory)
         obsidian.find_violations(note.document.text, obsidian.VaultNames([]))
     text = data.decode("utf-8", "replace")
-    markdown.get_own_lines(text)
+    page_text.get_own_lines(text)
     merged = markdown.merge_part(text, "## New\n\n- line")
     hold(markdown.merge_part(merged, "## New\n\n- line") == merged, "a page that is written twice is the same")
     kept = playbook_page.parse_page(text)

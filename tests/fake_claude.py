@@ -9,6 +9,7 @@
 
 Each call takes the next step, and the last one repeats. A step is a dict of
 
+    quotes      the second answer, about unproven operations
     operations  the answer, as structured output        echo      the answer is made from standard input: see below
     words       what the model says instead             result    the whole report of the call, as a dict
     raw         the whole output, as it is              empty     no output at all
@@ -130,6 +131,8 @@ def report(step, said, number):
     operations = echoed(said, number, step.get("reword")) if step.get("echo") else step.get("operations")
     if operations is not None:
         made["structured_output"] = dict(operations=operations)
+    elif "quotes" in step:
+        made["structured_output"] = dict(quotes=step["quotes"])
     pairs = PAIR.findall(said)
     if pairs:
         told = dict(verdict=step.get("verdict", "contradict"), why="as the model says")

@@ -23,7 +23,7 @@ from memem.core.errors import MememError
 from memem.core.memory import Memory
 from memem.mine import schedule
 from memem.notes import forget, history, review, save, staleness, undo, write
-from memem.pages import conflicts, markdown, refresh
+from memem.pages import conflicts, refresh
 from memem.search import find, rebuild
 from memem.search import refresh as search_refresh
 from memem.search.database import INDEX, MIGRATIONS
@@ -34,6 +34,7 @@ from memem.transfer import export, import_
 from memem.upkeep import curate, doctor, projects, purge, status
 from memem.upkeep.checks.result import BROKEN
 from memem.vault import note as notes
+from memem.vault import page_text
 from memem.workspace import Workspace
 from tests import fake_claude, faults
 from tests.fakes import START, SteppingClock
@@ -89,7 +90,7 @@ def names(texts: Iterable[tuple[str, str]]) -> set[str]:
 def alike(text: str) -> str:
     """Without ids and what depends on them; the lines of a page in any order."""
     text = _HASH.sub("HASH", _ID.sub("ID", text))
-    return "\n".join(sorted(text.splitlines())) if markdown.BEGIN in text else text
+    return "\n".join(sorted(text.splitlines())) if page_text.BEGIN in text else text
 
 
 # --- the actions --------------------------------------------------------------------------------------------------
@@ -106,6 +107,32 @@ def _notes(ws: Workspace, _: Path) -> Known:
 def _edited(ws: Workspace, folder: Path) -> Known:
     known = _notes(ws, folder)
     write.edit(ws, known["id"], body=CHANGED)
+    return {**known, "batch": history.log(ws)[0].id}
+
+
+def _linked(ws: Workspace, folder: Path) -> Known:
+    """A machine's note that another one links to."""
+    _notes(ws, folder)
+    memory = Memory(
+        "0000beef-0000-4000-8000-000000000000", "Otters", "Otters sleep in the pond.", "zoo", author="model"
+    )
+    related = ("[[otters-0000beef]]",)
+    other = replace(memory, id="0000cafe-0000-4000-8000-000000000000", title="Pond", body="A pond.", related=related)
+    for each in (memory, other):
+        write.keep(ws, each)
+    refresh.write_pages(ws)
+    return {"id": memory.id}
+
+
+def _rename(ws: Workspace, known: Known) -> None:
+    written = write.revise(ws, known["id"], title="Sleeping otters")
+    if not written or not written.path.startswith("memories/sleeping-otters-"):
+        raise AssertionError("the note keeps its name")
+
+
+def _renamed(ws: Workspace, folder: Path) -> Known:
+    known = _linked(ws, folder)
+    _rename(ws, known)
     return {**known, "batch": history.log(ws)[0].id}
 
 
@@ -268,6 +295,8 @@ ACTIONS: Mapping[str, Action] = {
     "forget": Action(_notes, lambda ws, known: forget.forget(ws, known["id"]), done="No memory has the id"),
     "purge": Action(_notes, lambda ws, known: purge.purge(ws, known["id"]), done="No memory has the id"),
     "accept": Action(_proposed, lambda ws, known: review.accept(ws, known["id"]), done="No proposal"),
+    "rename": Action(_linked, _rename),
+    "undo a rename": Action(_renamed, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
     "undo an edit": Action(_edited, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
     "undo a forget": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),
     "undo an import": Action(_imported, lambda ws, known: undo.undo(ws, known["batch"]), done="was already undone"),

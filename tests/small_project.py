@@ -30,6 +30,7 @@ IMPORTED = {
     "portalocker": "portalocker",
     "python-frontmatter": "frontmatter",
     "pyyaml": "yaml",
+    "rapidfuzz": "rapidfuzz",
     "rich": "rich",
 }
 START = ("hook", "SessionStart")

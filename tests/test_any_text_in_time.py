@@ -11,9 +11,11 @@ from memem.compare import tokens
 from memem.core.conversation import HUMAN, Turn
 from memem.core.errors import FREE
 from memem.core.memory import Memory
+from memem.core.shorten import first_sentence, shorten
 from memem.mine import prompt, rules
+from memem.mine.quotes import match_quote
 from memem.model import claude, plugin
-from memem.notes import repository
+from memem.notes import repository, symbols
 from memem.pages import markdown, playbook_page
 from memem.safety import gate
 from memem.search import note_rows
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs 
 LENGTH = 60_000
 SECONDS = 10.0
 """Each takes hundredths of a second, or, with a pattern that goes back, minutes to years."""
+SAID, SLIPPED = "well, we recieve the first of the events", "we receive the first of events"
 
 
 def _answer(text: str) -> object:
@@ -43,8 +46,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "instructions": lambda text: list(instructions.statements(text)),
     "what was said": harness.typed_text,
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),
+    "a quote in a turn": lambda text: match_quote([Turn("u", HUMAN, f"{text} {SAID}")], SLIPPED),
+    "a long quote": lambda text: match_quote([Turn("u", HUMAN, f"{SAID} {text}")], f"{SLIPPED} … {text}"),
+    "a short part of a turn": lambda text: match_quote([Turn("u", HUMAN, text, repeats=(text[:99],))], text[40:300]),
     "a fence": prompt.escape_tags,
     "identifiers": repository.identifiers,
+    "definitions": lambda text: [symbols.is_defined(name, text) for name in ("a", "x")],
+    "a shorter line": lambda text: (shorten(text, 200), first_sentence(text)),
     "sentences that were forgotten": forgotten.split_sentences,
     "plain words": tokens.plain,
     "tokens": tokens.sentences,

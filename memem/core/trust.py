@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from memem.core.memory import CONVENTIONS, ORDINARY, PINNED, Memory, classify_layer
+from memem.core.memory import CONVENTIONS, GENERAL, ORDINARY, PINNED, Memory, classify_layer
 
 MOST_IMPORTANT = 5
 OF_PERSONS = ("preference", "convention")  # kinds that Claude's words alone do not change
@@ -64,3 +64,18 @@ PROSE = Trust("model", "mined", 0.6, 3, rewrites=True)
 OUTPUT = Trust("model", "mined", 0.3, 2)
 # Files that a person chose, but did not necessarily write.
 IMPORTED = Trust("model", "import", 1.0, 5, rules=True, general=True)
+
+
+def may_overrule(newer: Memory, older: Memory) -> bool:
+    """Whether a memory, by its origin, can have ended an older one, as if it had been mined after it."""
+    is_a_persons = newer.author == PERSON.author
+    if not is_a_persons and (newer.source_type == IMPORTED.source_type or newer.confidence < PROSE.confidence):
+        return False
+    reaches = older.project != GENERAL or newer.project == GENERAL
+    return reaches and (is_proven(newer) or not is_rule(older))
+
+
+def is_proven(memory: Memory) -> bool:
+    """Whether a person wrote a memory, or words of a person prove it."""
+    is_speech = memory.source_type == SPEECH.source_type and memory.confidence >= SPEECH.confidence
+    return memory.author == PERSON.author or is_speech

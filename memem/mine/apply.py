@@ -10,16 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, UPDATE, Chunk, Operation, Turn
+from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, HUMAN, NOOP, UPDATE, Chunk, Operation
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound, SettingsError
+from memem.core.evidence import Evidence, quote_proposal, quote_turn, render_evidence
 from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
 from memem.inject.prompt_kinds import is_approval
-from memem.mine import prompt
 from memem.mine.origins import Origins
 from memem.mine.origins import of_chunk as read_origins
+from memem.mine.quotes import QuoteMatch, match_quote
 from memem.mine.wording import limit_by_wording
 from memem.notes import forget, reconcile
 from memem.notes.reconcile import Candidate, since
@@ -30,14 +31,15 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 MAX_REWRITES = 3  # of existing notes by one chunk; a model that wants more has misunderstood something
-REWRITES = ("updated", "superseded")
+REWRITES = ("updated", "superseded", "outdated")
+MAX_PROPOSAL_CHARS = 300  # that evidence shows of a proposal, if the model quotes only the answer
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:mined")
 _OUTCOMES = {"created": "added", "exists": "known"}
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The outcome of an operation: added, updated, superseded, known, proposed, nothing or refused, and the reason."""
+    """The outcome of an operation: added, updated, superseded, outdated, known, proposed, nothing or refused; why."""
 
     outcome: str
     id: str = ""
@@ -99,14 +101,14 @@ def apply_one(
     """Apply or refuse one operation. Errors of the vault and of memem's own files are raised."""
     if operation.op == NOOP:
         return Applied("nothing")
-    turn = prompt.find_quoted_turn(chunk.turns, operation.quote)
-    if turn is None:
+    match = match_quote(chunk.turns, operation.quote)
+    if match is None:
         return _refuse(operation, "the text it quotes as evidence is not in the conversation")
-    if turn.role == ASSISTANT and _is_echo(ws, chunk, operation):
+    if match.turn.role == ASSISTANT and _is_echo(ws, chunk, operation):  # nobody approved it
         return _refuse(operation, "it repeats a memory that was shown in this session")
     try:
         candidate = replace(
-            _make_candidate(ws, words or ChunkWords(ws, chunk), number, operation, turn), may_rewrite=may_rewrite
+            _make_candidate(ws, words or ChunkWords(ws, chunk), number, operation, match), may_rewrite=may_rewrite
         )
         written = reconcile.settle(ws, candidate, why=f"mined from session {chunk.session}")
     except (InputError, NoteError) as problem:
@@ -119,8 +121,10 @@ def operation_id(chunk: Chunk, number: int) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{chunk.name}:{number}"))
 
 
-def _make_candidate(ws: Workspace, words: ChunkWords, number: int, operation: Operation, turn: Turn) -> Candidate:
-    chunk, trust = words.chunk, _trust(words, turn, operation)
+def _make_candidate(
+    ws: Workspace, words: ChunkWords, number: int, operation: Operation, match: QuoteMatch
+) -> Candidate:
+    chunk, turn, trust = words.chunk, match.turn, _trust(words, match, operation)
     id8 = (operation.target or "").strip()
     was_shown = id8 in chunk.known  # only a memory that the model was shown may change
     target = None
@@ -133,7 +137,7 @@ def _make_candidate(ws: Workspace, words: ChunkWords, number: int, operation: Op
     with suppress(OSError, ValueError, RuntimeError, SettingsError):  # an impossible name, a loop of links
         root = ws.project_of(Path(turn.cwd)).root if turn.cwd else None
     return Candidate(
-        _make_memory(ws, chunk, number, operation, turn, trust),
+        _make_memory(ws, chunk, number, operation, match, trust),
         trust,
         said=turn.time,
         wish=operation.op if target else ADD,
@@ -142,23 +146,28 @@ def _make_candidate(ws: Workspace, words: ChunkWords, number: int, operation: Op
     )
 
 
-def _trust(words: ChunkWords, turn: Turn, operation: Operation) -> Trust:
+def _trust(words: ChunkWords, match: QuoteMatch, operation: Operation) -> Trust:
     """Trust the source of the quoted words, unless the statement itself is a tool's or cannot be checked."""
-    if not prompt.is_own_wording(turn, operation.quote, even_if_pasted=True):
+    if match.is_repeated:
         return OUTPUT
-    if turn.role == ASSISTANT or not prompt.is_own_wording(turn, operation.quote) or words.origins is None:
+    is_own = match.turn.role == HUMAN and (match.is_choice or not match.is_pasted)
+    if not is_own or words.origins is None:
         return PROSE
-    if words.origins.is_output((operation.title, operation.content, *operation.keys), words.chunk.turns):
+    statement = (operation.title, operation.content)
+    if words.origins.is_output((*statement, *operation.keys), words.chunk.turns):
         return OUTPUT
     if words.origins.is_cut:
         return PROSE
-    level = APPROVED if is_approval(operation.quote) else SPEECH
-    return limit_by_wording(level, (operation.title, operation.content), words.chunk.turns)
+    if match.is_choice or is_approval(match.text):
+        return APPROVED
+    return limit_by_wording(SPEECH, statement, words.chunk.turns)
 
 
-def _make_memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn, trust: Trust) -> Memory:
+def _make_memory(
+    ws: Workspace, chunk: Chunk, number: int, operation: Operation, match: QuoteMatch, trust: Trust
+) -> Memory:
     """Build the memory; too long a title, or too many keys, are cut rather than refused."""
-    now = iso(ws.clock())
+    turn, now = match.turn, iso(ws.clock())
     return Memory(
         id=operation_id(chunk, number),
         title=clean_line(operation.title)[:MAX_TITLE].rstrip(),  # cleaned first: half a secret is not recognised
@@ -171,11 +180,20 @@ def _make_memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation,
         paths=_fit_items(operation.paths),
         created=now,
         updated=now,
-        valid_from=since(ws, turn.time) if turn.time else "",
+        valid_from=since(ws, turn.time),
         source_session=chunk.session,
         source_turn=turn.uuid,
-        evidence="\n".join(line.rstrip() for line in operation.quote.strip().splitlines()),  # as notes store it
+        evidence=render_evidence(_quote(match)),
     )
+
+
+def _quote(match: QuoteMatch) -> Evidence:
+    """Quote the words, with what a person approved and their answer to it."""
+    if match.is_approved:
+        return quote_proposal(match.turn, match.text)
+    if match.is_choice:  # `1.` alone proves nothing to a reader
+        return quote_proposal(match.turn, match.turn.proposal[:MAX_PROPOSAL_CHARS])
+    return quote_turn(match.turn, match.text)
 
 
 def _fit_items(items: Sequence[str]) -> tuple[str, ...]:

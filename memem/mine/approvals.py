@@ -11,6 +11,9 @@ _ITEM = re.compile(
     r"\(?(?P<label>\d{1,2}|[A-Ha-h])(?:\*\*|__)?[.):](?=[ \t*_])",
     re.MULTILINE | re.IGNORECASE,
 )
+_REFUSAL = re.compile(
+    r"\W*(?:no(?:pe|t)?|nein|non|nee|stop|wait|cancel|never ?mind|不|别|没)\b(?! (?:problem|worries))", re.IGNORECASE
+)
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _QUESTION = re.compile(r"[?？]")
 _NUMBERS = re.compile(r"\d{1,2}")
@@ -27,7 +30,7 @@ _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 
 def find_proposal(answer: str, message: str) -> str:
     """Return the part of a message that an answer approves; empty if it is no approval, or chooses something else."""
-    if not message or not is_approval(answer):
+    if not message or _REFUSAL.match(answer) or not is_approval(answer):
         return ""
     choices = _choices(answer)
     part = _chosen(message, choices) if choices else _asked(message)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memem.core.conversation import HUMAN, Chunk, Operation, Turn, turn_ids
+from memem.core.conversation import HUMAN, NOOP, Chunk, Operation, Turn, turn_ids
 from memem.core.dates import iso
 from memem.core.errors import FREE, BudgetSpent, ExtractError, MememError, NotJson, NotSchema
 from memem.core.memory import Memory
@@ -17,6 +17,7 @@ from memem.mine import failures, prompt, rules
 from memem.mine.apply import Applied
 from memem.mine.origins import Origins
 from memem.mine.prompt import ModelPrompt
+from memem.mine.quotes import match_quote
 from memem.model.claude import Claude
 from memem.safety.gate import clean_line, clean_text
 from memem.search import find
@@ -32,7 +33,8 @@ MAX_NEIGHBOURS = 12
 MAX_QUERIES = 12
 QUERY_CHARS = 1_000
 BATCH = "mine"
-SAVED = ("added", "updated", "superseded")
+OUTDATED = "outdated"
+SAVED = ("added", "updated", "superseded", OUTDATED)
 OUTCOME_WORDS = {"buried": "gave up", "spent": "paused"}  # for people; --json and the state have the names
 
 
@@ -99,21 +101,47 @@ def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]
     except (NotJson, NotSchema) as problem:
         question = prompt.add_correction(question, str(problem))
         operations = call_model(ws, claude, together.session, question, prompt.parse_operations)
+    operations = _ask_for_quotes(ws, claude, together, question, operations)
     operations = [_redact(operation, together.turns) for operation in operations]
     shown = tuple(memory.id8 for memory in memories)
     return [(replace(chunk, known=shown), own) for chunk, own in zip(chunks, _assign(chunks, operations), strict=True)]
 
 
+def _ask_for_quotes(
+    ws: Workspace, claude: Claude, chunk: Chunk, question: ModelPrompt, operations: list[Operation]
+) -> list[Operation]:
+    """Ask once more for the words that prove operations whose quotes are not in the conversation.
+
+    The answer changes quotes only. Without one, for want of budget or service, the operations are refused later.
+    """
+    unproven = [
+        place
+        for place, operation in enumerate(operations)
+        if operation.op != NOOP and not match_quote(chunk.turns, operation.quote)
+    ]
+    if not unproven:
+        return operations
+    again = prompt.ask_for_quotes(question, [operations[place] for place in unproven])
+    try:
+        quotes = call_model(ws, claude, chunk.session, again, prompt.parse_quotes)
+    except (BudgetSpent, ExtractError):
+        return operations
+    proven = list(operations)
+    for number, place in enumerate(unproven, 1):
+        proven[place] = replace(operations[place], quote=quotes.get(number) or operations[place].quote)
+    return proven
+
+
 def _redact(operation: Operation, turns: Sequence[Turn]) -> Operation:
-    """Redact an answer before it is journaled: a model may produce a secret. A verbatim quote is already redacted."""
-    quote = operation.quote
+    """Redact an answer before it is journaled: a model may produce a secret. Turns are redacted already."""
+    match = match_quote(turns, operation.quote)
     return replace(
         operation,
         title=clean_text(operation.title),
         content=clean_text(operation.content),
         keys=tuple(map(clean_text, operation.keys)),
         paths=tuple(map(clean_text, operation.paths)),
-        quote=quote if any(quote in turn.text for turn in turns) else clean_text(quote),
+        quote=match.text if match else clean_text(operation.quote),
     )
 
 
@@ -123,8 +151,8 @@ def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[li
     turns = [turn for chunk in chunks for turn in chunk.turns]
     assigned: list[list[Operation]] = [[] for _ in chunks]
     for operation in operations:
-        turn = prompt.find_quoted_turn(turns, operation.quote)
-        assigned[owners[turn.uuid] if turn else 0].append(operation)
+        match = match_quote(turns, operation.quote)
+        assigned[owners[match.turn.uuid] if match else 0].append(operation)
     return assigned
 
 

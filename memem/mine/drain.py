@@ -13,8 +13,8 @@ from memem.core import files
 from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError, InputError, MememError
 from memem.inject import notices, statusline
-from memem.mine import ask, session
-from memem.mine.ask import BATCH, OUTCOME_WORDS, SAVED, DeadLettered, Mined
+from memem.mine import ask, order, session
+from memem.mine.ask import BATCH, OUTCOME_WORDS, OUTDATED, SAVED, DeadLettered, Mined
 from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import HOLD_SMALL, MIN_CHARACTERS, MINE_SMALL, SessionTail, mine_session
 from memem.safety.gate import clean_line
@@ -46,10 +46,10 @@ def log_result(ws: Workspace, mined: Mined) -> None:
 
 
 def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
-    """Group sessions by project, for one call each; one that has failed goes alone, to spare the others."""
+    """Group sessions by project, for one call each, oldest first; one that has failed goes alone, to spare others."""
     projects: dict[str, list[SmallSession]] = {}
     alone: list[list[SmallSession]] = []
-    for tail in small:
+    for tail in sorted(small, key=lambda tail: tail.mtime):
         if tail.failures:
             alone.append([tail])
         else:
@@ -92,7 +92,8 @@ def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> l
     return done
 
 
-def _mine_parts(ws: Workspace, parts: Sequence[SessionTail]) -> list[Mined]:
+def _mine_parts(ws: Workspace, tails: Sequence[SessionTail]) -> list[Mined]:
+    parts = sorted(tails, key=_begin)
     try:
         records = ask.ask_about(ws, [(part.mark, part.chunk) for part in parts])
     except DeadLettered as problem:
@@ -112,6 +113,11 @@ def _mine_parts(ws: Workspace, parts: Sequence[SessionTail]) -> list[Mined]:
         except MememError as problem:
             done.append(_defer_tail(ws, part.mark, problem))
     return done
+
+
+def _begin(part: SessionTail) -> float:
+    time = order.begin_of_turn(part.chunk.turns[0])
+    return part.mtime / 1e9 if time is None else time
 
 
 def _read_to_end(ws: Workspace, part: SessionTail) -> None:
@@ -231,7 +237,8 @@ def _must_stop(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
 
 def _report(ws: Workspace, mined: Mined) -> None:
     log_result(ws, mined)
-    if titles := [clean_line(applied.title) for applied in mined.applied if applied.outcome in SAVED]:
+    learned = [applied for applied in mined.applied if applied.outcome in SAVED and applied.outcome != OUTDATED]
+    if titles := [clean_line(applied.title) for applied in learned]:
         notices.announce_learned(ws, titles, session=mined.session, project=mined.project)
 
 

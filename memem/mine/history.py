@@ -15,7 +15,7 @@ from memem.core.dates import iso
 from memem.core.errors import Busy, InputError, MememError, SettingsError
 from memem.core.home import using_home
 from memem.inject import notices
-from memem.mine import ask, drain, schedule, session
+from memem.mine import ask, drain, order, schedule, session
 from memem.mine.ask import SAVED, Mined
 from memem.mine.chunks import ChunkReader
 from memem.mine.schedule import Progress
@@ -52,11 +52,12 @@ class _Part(NamedTuple):
     turns: int
     characters: int
     small: SmallSession | None = None
+    begins: float | None = None  # the time of its first turn, in seconds
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The session files to mine, those with something new first, and the plan for them."""
+    """The session files to mine, those with something new first and the oldest of them, and the plan for them."""
 
     paths: tuple[Path, ...]
     plan: Plan
@@ -67,6 +68,8 @@ def survey_history(ws: Workspace, progress: Progress) -> History:
     paths = schedule.unmined_sessions(ws, None)
     parts = _unmined(ws, paths, None, progress)
     sessions = frozenset(part.session for part in parts)
+    times = {part.session: part.begins for part in reversed(parts)}  # the first part of each counts
+    paths = order.sort_sessions(paths, times)
     return History(tuple(sorted(paths, key=lambda path: path.stem not in sessions)), _plan(ws, parts), sessions)
 
 
@@ -122,7 +125,8 @@ def _unmined_parts(
                 failures = record.failures if (record := ws.state.sessions.get(path.stem)) else 0
                 small = SmallSession(path.stem, str(path), pending.project, size, 0, 0, 0.0, failures)
             if pending.turns:
-                yield _Part(path.stem, len(pending.turns), size, small)
+                begins = order.begin_of_turn(pending.turns[0])
+                yield _Part(path.stem, len(pending.turns), size, small, begins)
 
 
 def start_in_background(ws: Workspace) -> None:

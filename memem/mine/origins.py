@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memem.core import safe_open
-from memem.core.conversation import ASSISTANT, HUMAN, QUEUED, Chunk, Turn
+from memem.core.conversation import ANSWER, ASSISTANT, HUMAN, PLAN, QUEUED, Chunk, Turn
 from memem.mine import approvals
 from memem.mine.readings import read_otherwise
 from memem.safety.folding import LOOK_ALIKE
 from memem.safety.invisible import neutralise
 from memem.transcript import backwards, session
 from memem.transcript.turns import TranscriptLine
+from memem.transcript.utterances import APPROVED_PLAN
 
 MAX_CHARS_OF_ONE = 1_000_000  # more than Claude is shown
 MAX_CHARS = 1_000_000  # of output before the place where a reading begins
@@ -104,7 +105,8 @@ class Origins:
         repeats = self.repeated(turn.text, RUN_WORDS[turn.role], whole=is_person)
         if turn.proposal:
             repeats += self.repeated(turn.proposal, RUN_WORDS[ASSISTANT])
-        return replace(turn, repeats=repeats, pasted=pasted(turn.text) if is_person else ())
+        untyped = (*pasted(turn.text), *_find_labels(turn)) if is_person else ()
+        return replace(turn, repeats=repeats, pasted=untyped)
 
     def repeated(self, text: str, least: int, *, whole: bool = True) -> tuple[str, ...]:
         """Return the parts of a text that a tool has output: runs of words, and sentences as a `whole`."""
@@ -194,6 +196,13 @@ def _without_middle(text: str) -> str:
         text = _IMAGE_DATA.sub(" ", text)
     half = MAX_CHARS_OF_ONE // 2
     return text if len(text) <= MAX_CHARS_OF_ONE else f"{text[:half]}\n{text[-half:]}"
+
+
+def _find_labels(turn: Turn) -> tuple[str, ...]:
+    """Return the labels of chosen options in an answer, and the approval of a plan, which Claude Code words."""
+    offered = APPROVED_PLAN if turn.place == PLAN else turn.proposal if turn.place == ANSWER else ""
+    parts = map(str.strip, re.split(r"\n|, ", turn.text))
+    return tuple(part for part in parts if part and part.casefold() in offered.casefold())
 
 
 def _without(text: str, parts: Iterable[str]) -> str:

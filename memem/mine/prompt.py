@@ -1,7 +1,6 @@
 """The prompt for the mining model and the schema of its answer. The instructions are in `prompt.md`."""
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,21 +21,26 @@ from memem.core.conversation import (
     Operation,
     Turn,
 )
+from memem.core.dates import said_on
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
 from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 
-VERSION = 2  # rises with any change
+VERSION = 3  # rises with any change
 INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
 PACKED_INSTRUCTION = (
     "Which operations on the memories follow from the conversations on standard input? They are separate: judge each by"
     " itself, and quote from one of them only."
 )
+QUOTE_INSTRUCTION = (
+    "You derived the numbered claims at the end of standard input from the conversation there, but their quotes are not"
+    " in it. For each claim, return its number and the words that prove it, copied exactly and in one piece from one"
+    " turn; return an empty quote if no words prove it."
+)
 MEMORY_CHARACTERS = 400
 MAX_OPERATIONS = 40
-MIN_QUOTE_BYTES = 6
-_TAGS = re.compile(r"[\s/\\]*(?:conversation|memories)\b", re.IGNORECASE)  # without their bracket
+_TAGS = re.compile(r"[\s/\\]*(?:conversation|memories|claims)\b", re.IGNORECASE)  # without their bracket
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,25 @@ def add_correction(prompt: ModelPrompt, problem: str) -> ModelPrompt:
     return replace(prompt, instruction=again)
 
 
+def ask_for_quotes(prompt: ModelPrompt, unproven: Sequence[Operation]) -> ModelPrompt:
+    """Build the second question: the exact words for operations whose quotes are not in the conversation."""
+    claims = [
+        (
+            f"{number}. {_one_line(operation.title)}: {_one_line(operation.content)}",
+            f"   quote: {_one_line(operation.quote)}",
+        )
+        for number, operation in enumerate(unproven, 1)
+    ]
+    listed = escape_tags("\n".join(line for claim in claims for line in claim))
+    return ModelPrompt(
+        prompt.system, QUOTE_INSTRUCTION, f"{prompt.text}\n<claims>\n{listed}\n</claims>\n", QUOTE_SCHEMA
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def escape_tags(text: str) -> str:
     """Escape our tags, also in look-alike characters, so that a text cannot leave its place; quotes stay exact."""
     return escape_brackets(text, _TAGS)
@@ -103,8 +126,9 @@ def escape_tags(text: str) -> str:
 def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())
     cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
-    by = "the person's own, " if memory.author == HUMAN else ""
-    return escape_tags(f"- {memory.id8} ({by}{memory.kind}, {display_name(memory.project)}) {memory.title}: {cut}")
+    labels = [said_on(memory), "the person's own" if memory.author == HUMAN else "", memory.kind]
+    about = ", ".join(label for label in (*labels, display_name(memory.project)) if label)
+    return escape_tags(f"- {memory.id8} ({about}) {memory.title}: {cut}")
 
 
 def strict_object(**properties: Any) -> dict[str, Any]:
@@ -127,7 +151,22 @@ _OPERATION = strict_object(
     quote=TEXT,
 )
 SCHEMA: Mapping[str, Any] = strict_object(operations={"type": "array", "maxItems": MAX_OPERATIONS, "items": _OPERATION})
-_SAME = str.maketrans("“”„«»‘’‚`", '"""""\'\'\'\'')
+_QUOTE = strict_object(number={"type": "integer", "minimum": 1, "maximum": MAX_OPERATIONS}, quote=TEXT)
+QUOTE_SCHEMA: Mapping[str, Any] = strict_object(quotes={"type": "array", "maxItems": MAX_OPERATIONS, "items": _QUOTE})
+
+
+def parse_quotes(answer: Any) -> dict[int, str]:
+    """Return the quotes of the second answer by the number of their claim; raises NotSchema with the reason."""
+    items = answer.get("quotes") if isinstance(answer, dict) else None
+    if not isinstance(items, list) or len(items) > MAX_OPERATIONS:
+        raise NotSchema("The answer has no `quotes` list.")
+    quotes: dict[int, str] = {}
+    for item in items:
+        number, quote = (item.get("number"), item.get("quote")) if isinstance(item, dict) else (None, None)
+        if isinstance(number, bool) or not isinstance(number, int) or not isinstance(quote, str):
+            raise NotSchema("A quote has no number or no text.")
+        quotes.setdefault(number, _encodable(quote))
+    return quotes
 
 
 def parse_operations(answer: Any) -> list[Operation]:
@@ -184,29 +223,3 @@ def _parse_operation(number: int, value: Any) -> Operation:
 def _encodable(text: str) -> str:
     """Replace lone surrogates, which cannot be stored or shown."""
     return text.encode("utf-8", "replace").decode()
-
-
-def find_quoted_turn(turns: Sequence[Turn], quote: str) -> Turn | None:
-    """Return the turn that a quote is from: a person's own words before pasted ones, then the assistant's."""
-    wanted = _fold_quote(quote)
-    if len(wanted.encode()) < MIN_QUOTE_BYTES:
-        return None
-    matches = [turn for turn in turns if wanted in _fold(turn.text)]
-    return min(matches, key=lambda turn: (turn.role != HUMAN, not is_own_wording(turn, quote)), default=None)
-
-
-def is_own_wording(turn: Turn, quote: str, *, even_if_pasted: bool = False) -> bool:
-    """Whether the words are the speaker's own, not repeated from a tool's output, nor pasted."""
-    text, wanted = _fold(turn.text), _fold_quote(quote)
-    for part in (*turn.repeats, *(() if even_if_pasted else turn.pasted)):
-        text = text.replace(_fold(part), " \0 ")
-    return wanted in text
-
-
-def _fold_quote(quote: str) -> str:
-    return _fold(quote).strip("\"'.… ")
-
-
-def _fold(text: str) -> str:
-    """Fold differences of copying: white space, quotation marks, case, Unicode form."""
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_SAME).split()).casefold()

@@ -16,7 +16,7 @@ from memem.core import background
 from memem.core.conversation import Chunk
 from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
 from memem.core.memory import fingerprint
-from memem.mine import ask, drain, failures, prompt
+from memem.mine import ask, drain, failures, order, prompt
 from memem.mine.ask import Mined
 from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import MINE_SMALL, PACK_SMALL
@@ -105,7 +105,7 @@ def sweep(ws: Workspace) -> list[Mined]:
             record = ws.state.sessions.get(session)
             ws.state.queue.mark(Mark(session, record.path if record else "", flush=True), now)
         small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
-        for path in unmined_sessions(ws, since):
+        for path in sorted(unmined_sessions(ws, since), key=order.last_change):
             with suppress(OSError):  # gone meanwhile
                 status = path.stat()
                 is_quiet = now - status.st_mtime > QUIET_SECONDS

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from memem.core.dates import is_in_force, iso, moment
+from memem.core.dates import begin_of, end_from, is_in_force, iso, said_at
 from memem.core.errors import InputError, StateUnusable
 from memem.core.memory import Entry, Memory, fingerprint
 from memem.core.project import normalise
-from memem.notes import decide, write
+from memem.notes import decide, succession, write
 from memem.search import find
 from memem.search.graph import read
 from memem.search.refresh import fresh_rows, refresh_if_due
@@ -41,8 +42,9 @@ class Conflict:
 
 def conflicts(ws: Workspace, *, project: str | None = None) -> list[Conflict]:
     """All conflicts, the latest first."""
-    found = [_describe(*pair) for pair in _find_pairs(ws, project)]
-    return sorted(found, key=lambda each: (_time(each.one), each.one.id, each.other.id), reverse=True)
+    zone = ws.clock().tzinfo
+    found = [_describe(*pair, zone) for pair in _find_pairs(ws, project)]
+    return sorted(found, key=lambda each: (_time(each.one, zone), each.one.id, each.other.id), reverse=True)
 
 
 def count(ws: Workspace) -> int:
@@ -84,9 +86,9 @@ def pair_of(one: Memory, other: Memory) -> Suspicion:
     return Suspicion(first.id, second.id, f"{fingerprint(first.body)}:{fingerprint(second.body)}")
 
 
-def _describe(one: Entry, other: Entry, verdict: Suspicion | None) -> Conflict:
+def _describe(one: Entry, other: Entry, verdict: Suspicion | None, zone: tzinfo | None) -> Conflict:
     # Of two memories of the same time, the one with the link is the later.
-    late, early = (one, other) if _time(one) >= _time(other) else (other, one)
+    late, early = (one, other) if _time(one, zone) >= _time(other, zone) else (other, one)
     compared = decide.compared(early.memory, late.memory)
     differences = tuple(
         f"{each.kind}: {' / '.join(filter(None, (each.old, each.new)))}"
@@ -100,9 +102,8 @@ def describe_origin(memory: Memory) -> str:
     return "written by you" if memory.author == "human" else _SOURCES.get(memory.source_type, memory.author)
 
 
-def _time(entry: Entry) -> float:
-    stated = moment(entry.memory.valid_from or entry.memory.created or entry.memory.updated)
-    return stated.timestamp() if stated else 0.0
+def _time(entry: Entry, zone: tzinfo | None) -> float:
+    return said_at(entry.memory, zone) or begin_of(entry.memory.updated, zone) or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,9 @@ def _supersede(ws: Workspace, winner: Entry, loser: Entry) -> None:
     memory = find.get(ws, winner.id).memory
     # The winner is written first, so that an interruption leaves it in force.
     _amend(ws, memory, supersedes=memory.supersedes or loser.link, contradicts=_without(memory.contradicts, loser))
-    _amend(ws, loser.memory, superseded_by=winner.link, status="deprecated", valid_to=iso(ws.clock()))
+    end = end_from(loser.memory, iso(ws.clock()), ws.clock().tzinfo)
+    succession.record_said(ws, memory, ws.clock().timestamp())  # a person says now that it holds
+    _amend(ws, loser.memory, superseded_by=winner.link, status="deprecated", valid_to=end)
 
 
 def _relate(ws: Workspace, one: Entry, other: Entry) -> None:

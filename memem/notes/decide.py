@@ -26,10 +26,13 @@ MAX_HOLDERS = 2  # more neighbours than that make a word common
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The relation of a candidate to a memory, and whether that memory may be changed for it."""
+    """The relation of a candidate to a memory, whether that may be changed for it, and whether it came later."""
 
     comparison: Comparison
     yields: bool = False
+    overrules: bool = False  # it was said after the candidate, by someone who may overrule it
+    retires: bool = False  # and says itself that it replaces what the candidate says
+    proven: bool = False  # on a person's word
 
     @property
     def relation(self) -> str:
@@ -38,12 +41,16 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An operation (ADD, UPDATE, SUPERSEDE or KNOWN), the neighbour it is about, and the neighbours to link."""
+    """An operation (ADD, UPDATE, SUPERSEDE or KNOWN), the neighbour it is about, and the neighbours to link.
+
+    With a `successor`, a neighbour said later has replaced the candidate already.
+    """
 
     what: str
     place: int | None = None
     related: tuple[int, ...] = ()
     contradicts: tuple[int, ...] = ()
+    successor: int | None = None
 
 
 def compared(old: Memory, new: Memory, common: Collection[str] = ()) -> Comparison:
@@ -89,17 +96,20 @@ def decide(
         what, place = _decide_without_wish(neighbours, own=own, proven=proven)
     else:
         what, place = _grant(neighbours[target], wish, proven=proven), target
+    successor = None if what == KNOWN else _find_successor(neighbours, wish, target)
+    if what == UPDATE and successor is not None:
+        what = ADD  # an addition that was replaced belongs in no note that is in force
     related: list[int] = []
     contradicts: list[int] = []
     for number, neighbour in enumerate(neighbours):
-        if number == place and what != ADD:
+        if (number == place and what != ADD) or number == successor:
             continue
         if neighbour.relation == CHANGED or (number == target and wish == SUPERSEDE):
             contradicts.append(number)
         elif neighbour.relation in (CONTAINS, CONTAINED, NEAR) or number == target:
             related.append(number)
     acting = None if what == ADD else place
-    return Decision(what, acting, tuple(related[:MOST_RELATED]), tuple(contradicts[:MOST_CONTRADICTED]))
+    return Decision(what, acting, tuple(related[:MOST_RELATED]), tuple(contradicts[:MOST_CONTRADICTED]), successor)
 
 
 def _decide_without_wish(neighbours: Sequence[Neighbour], *, own: bool, proven: bool) -> tuple[str, int | None]:
@@ -112,6 +122,18 @@ def _decide_without_wish(neighbours: Sequence[Neighbour], *, own: bool, proven: 
         if neighbour.yields and neighbour.comparison.replaces and proven:
             return SUPERSEDE, number
     return ADD, None
+
+
+def _find_successor(neighbours: Sequence[Neighbour], wish: str, target: int | None) -> int | None:
+    """Find the neighbour that has replaced the candidate, by the rules for a later candidate that replaces it."""
+    for number, neighbour in enumerate(neighbours):
+        # A model that names it as the target says that the two contradict each other.
+        is_named = number == target and neighbour.relation not in (SAME, CONTAINED, CONTAINS)
+        is_changed = wish == UPDATE and neighbour.relation == CHANGED
+        by_wish = is_named and (wish == SUPERSEDE or (is_changed and neighbour.proven))
+        if neighbour.overrules and (by_wish or (neighbour.retires and neighbour.proven)):
+            return number
+    return None
 
 
 def _grant(neighbour: Neighbour, wish: str, *, proven: bool) -> str:

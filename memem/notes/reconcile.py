@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memem.compare.relation import OTHER
+from memem.compare.relation import CHANGED, CONTAINED, CONTAINS, OTHER, SAME
+from memem.core import dates
 from memem.core.conversation import ADD, SUPERSEDE, UPDATE
 from memem.core.dates import is_in_force, iso, moment
-from memem.core.errors import Forgotten, NoteChanged, RewriteRefused
+from memem.core.errors import Forgotten
+from memem.core.evidence import append_evidence, has_quote
 from memem.core.memory import GENERAL, Entry, Hit, Memory
-from memem.core.trust import IMPORTED, Trust, is_rule
-from memem.notes import conflicts, decide, forget, review, staleness, write
-from memem.notes.decide import KNOWN, Neighbour
+from memem.core.trust import IMPORTED, Trust, is_proven, is_rule, may_overrule
+from memem.notes import conflicts, decide, forget, review, staleness, succession, write
+from memem.notes.decide import KNOWN, Decision, Neighbour
 from memem.notes.write import Written
 from memem.safety.gate import MAX_ITEMS, Verdict
 from memem.search import find
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 12
 EVIDENCE_CHARACTERS = 2_000
-MOST_TRIES = 3
 NOT_GENERAL = "is about every project, and neither said nor saved by a person"
 _MERGED = ("keys", "paths", "anchors", "related", "contradicts")
 
@@ -49,6 +51,10 @@ class Candidate:
     anyway: bool = False  # a person wants it though it was forgotten or reads like an instruction
     may_rewrite: bool = True
     titled: bool = True  # whether the title is its own, and not made of its first words
+
+    def get_time(self, zone: tzinfo | None) -> float | None:
+        """When it was said, in seconds; None for what a person writes now, which nothing is later than."""
+        return None if self.trust.own else dates.said_at(self.memory, zone)
 
 
 def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
@@ -82,6 +88,7 @@ def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | Non
 
 
 def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
+    candidate = _follow_successors(ws, candidate)
     target = candidate.target
     if target and candidate.wish == UPDATE and _is_applied(target.memory, candidate):
         return Written("exists", target.memory, target.path)
@@ -94,18 +101,30 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
         wish=candidate.wish,
         target=0 if target else None,
     )
+    if decision.what == KNOWN and decision.place is not None:
+        at = entries[decision.place]
+        _record_said(ws, candidate, at.memory)
+        return Written("exists", at.memory, at.path)
+    return _carry_out(ws, candidate, entries, decision, verdict, why)
+
+
+def _carry_out(
+    ws: Workspace, candidate: Candidate, entries: Sequence[Entry], decision: Decision, verdict: Verdict, why: str
+) -> Written:
     memory = candidate.memory
     related = _merged(memory.related, [entries[place].link for place in decision.related])
     contradicts = _merged(memory.contradicts, [entries[place].link for place in decision.contradicts])
     memory = replace(memory, related=related, contradicts=contradicts)
     at = entries[decision.place] if decision.place is not None else None
-    if at and decision.what == KNOWN:
-        return Written("exists", at.memory, at.path)
     if memory.project == GENERAL and not candidate.trust.general:
         return review.propose(ws, memory, NOT_GENERAL)
+    if decision.successor is not None:
+        newer = entries[decision.successor]
+        return _put_outdated(ws, replace(candidate, memory=memory), newer, at, verdict, why)
     if at and decision.what == UPDATE:
-        revised = _revised(ws, at.memory.id, _changes(at.memory, replace(candidate, memory=memory)), why)
+        revised = succession.revise(ws, at.memory.id, _changes(at.memory, replace(candidate, memory=memory)), why)
         if revised:
+            succession.record_said(ws, revised.memory, candidate.get_time(ws.clock().tzinfo))
             return replace(revised, outcome="updated")
         memory = replace(memory, related=_merged((at.link,), memory.related))
     if at and decision.what == SUPERSEDE:
@@ -113,6 +132,25 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
     if decision.contradicts:  # before the note: after an interruption the note would count as known
         conflicts.suspect(ws, memory, [entries[place].memory for place in decision.contradicts])
     return _put(ws, candidate, replace(verdict, memory=memory), why)
+
+
+def _follow_successors(ws: Workspace, candidate: Candidate) -> Candidate:
+    """Take the wish about a superseded memory as one about its current successor, if that says something about it."""
+    target, memory = candidate.target, candidate.memory
+    if not target or not target.memory.superseded_by:
+        return candidate
+    current = succession.find_current(ws, target, memory.id)
+    if current is None:
+        return candidate
+    same = (SAME, CONTAINS, CONTAINED)
+    if decide.compared(current.memory, memory).relation in (CHANGED, *same):
+        return replace(candidate, target=current)
+    # It is said again after it had been replaced.
+    zone = ws.clock().tzinfo
+    said, ended = candidate.get_time(zone), dates.begin_of(target.memory.valid_to, zone)
+    is_again = said is not None and ended is not None and said > ended
+    is_same = decide.compared(target.memory, memory).relation in same
+    return replace(candidate, target=None, wish=ADD) if is_again and is_same else candidate
 
 
 def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
@@ -123,7 +161,17 @@ def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Wri
         if hold:
             raise Forgotten(hold.reason)
 
-    return write.put(ws, verdict, why=why, at_last=refuse_forgotten)
+    written = write.put(ws, verdict, why=why, at_last=refuse_forgotten)
+    if written.outcome == "exists" and written.memory.id != verdict.memory.id:
+        _record_said(ws, candidate, written.memory)
+    return written
+
+
+def _record_said(ws: Workspace, candidate: Candidate, known: Memory) -> None:
+    """Record that a person said again what a memory says."""
+    if candidate.trust.own or candidate.trust.proven:
+        said = ws.clock().timestamp() if candidate.trust.own else candidate.get_time(ws.clock().tzinfo)
+        succession.record_said(ws, known, said)
 
 
 def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
@@ -148,7 +196,15 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
 def _compare(ws: Workspace, candidate: Candidate, entry: Entry, common: Collection[str]) -> Neighbour:
     compared = decide.compared(entry.memory, candidate.memory, common)
     is_concerned = entry is candidate.target or compared.relation != OTHER
-    return Neighbour(compared, is_concerned and _yields(ws, candidate, entry))
+    if not is_concerned:
+        return Neighbour(compared)
+    if not succession.is_said_later(ws, entry.memory, candidate.get_time(ws.clock().tzinfo)):
+        return Neighbour(compared, _yields(ws, candidate, entry))
+    # What is said cannot change a memory that was said later: that may have replaced it instead.
+    is_imported = candidate.trust.source_type == IMPORTED.source_type
+    overrules = not is_imported and may_overrule(entry.memory, candidate.memory)
+    is_retired = compared.relation == CHANGED and decide.compared(candidate.memory, entry.memory, common).replaces
+    return Neighbour(compared, overrules=overrules, retires=is_retired, proven=is_proven(entry.memory))
 
 
 def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
@@ -166,8 +222,8 @@ def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
 
 def _changes(old: Memory, candidate: Candidate) -> dict[str, Any]:
     new, evidence = candidate.memory, old.evidence
-    if new.evidence and not _quotes(old.evidence, new.evidence):
-        both = f"{old.evidence}\n{new.evidence}" if old.evidence else new.evidence
+    if new.evidence and not has_quote(old.evidence, new.evidence):
+        both = append_evidence(old.evidence, new.evidence)
         evidence = both if len(both) <= EVIDENCE_CHARACTERS else new.evidence
     return {
         "title": new.title if candidate.titled else old.title,
@@ -186,11 +242,42 @@ def _supersede(ws: Workspace, candidate: Candidate, at: Entry, verdict: Verdict,
     old, start = at.memory, since(ws, candidate.said)
     memory = replace(candidate.memory, supersedes=at.link, valid_from=candidate.memory.valid_from or start)
     written = _put(ws, candidate, replace(verdict, memory=memory), why)
-    if written.memory.id == old.id or old.superseded_by:
+    # A note that was there and has been replaced since replaces no other.
+    if written.memory.id == old.id or old.superseded_by or written.memory.superseded_by:
         return written if written.outcome == "exists" else replace(written, outcome="superseded")
-    now = Entry(written.memory, written.path)
-    _revised(ws, old.id, {"superseded_by": now.link, "status": "deprecated", "valid_to": start}, why)
+    succession.end(ws, at, Entry(written.memory, written.path), memory.valid_from, why)
     return replace(written, outcome="superseded")
+
+
+def _put_outdated(
+    ws: Workspace, candidate: Candidate, newer: Entry, older: Entry | None, verdict: Verdict, why: str
+) -> Written:
+    """Write what a memory said later has replaced already, as a note between that and the one it replaced itself."""
+    place = succession.find_place(ws, candidate.memory, newer)
+    if place.twin:
+        return Written("exists", place.twin.memory, place.twin.path)
+    predecessor = older or place.predecessor
+    announced, zone = candidate.memory.valid_to, ws.clock().tzinfo
+    start = candidate.memory.valid_from or since(ws, candidate.said)
+    ends = [text for text in (announced, place.end) if dates.begin_of(text, zone) is not None]
+    memory = replace(
+        candidate.memory,
+        status="deprecated",
+        valid_from=start,
+        supersedes=predecessor.link if predecessor else "",
+        superseded_by=place.successor.link,
+        valid_to=min(ends, key=lambda text: dates.begin_of(text, zone) or 0.0),
+        contradicts=tuple(link for link in candidate.memory.contradicts if not place.successor.is_named_by(link)),
+    )
+    written = _put(ws, candidate, replace(verdict, memory=memory), why)
+    if written.memory.id != memory.id:
+        return written
+    entry, later = Entry(written.memory, written.path), place.successor.memory
+    if not later.supersedes or (predecessor and predecessor.is_named_by(later.supersedes)):
+        succession.revise(ws, later.id, {"supersedes": entry.link}, why)
+    if predecessor:
+        succession.end(ws, predecessor, entry, start, why)
+    return replace(written, outcome="outdated") if written.outcome == "created" else written
 
 
 def since(ws: Workspace, said: str) -> str:
@@ -199,21 +286,9 @@ def since(ws: Workspace, said: str) -> str:
     return iso(min(then, now).astimezone(now.tzinfo)) if then else iso(now)
 
 
-def _revised(ws: Workspace, identity: str, changes: dict[str, Any], why: str) -> Written | None:
-    """Revise a note; None when it is a person's, cannot be rewritten, or is being written to."""
-    for _ in range(MOST_TRIES):
-        try:
-            return write.revise(ws, identity, why=why, **changes)
-        except NoteChanged:
-            continue
-        except RewriteRefused:
-            break
-    return None
-
-
 def _is_applied(old: Memory, candidate: Candidate) -> bool:
     """Whether a note quotes these words and was written after they were said; later changes to it stay."""
-    if not _quotes(old.evidence, candidate.memory.evidence):
+    if not has_quote(old.evidence, candidate.memory.evidence):
         return False
     written, said = moment(old.updated), moment(candidate.said)
     return not written or not said or written >= said.replace(microsecond=0)  # notes have whole seconds
@@ -221,8 +296,3 @@ def _is_applied(old: Memory, candidate: Candidate) -> bool:
 
 def _merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*old, *new)))[:MAX_ITEMS]
-
-
-def _quotes(evidence: str, quote: str) -> bool:
-    """Whether evidence has a quote as lines of its own: `use npm` is not in `do not use npm`."""
-    return f"\n{quote}\n" in f"\n{evidence}\n"

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import dates
-from memem.core.dates import iso, moment
+from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import GENERAL, Memory
-from memem.notes import repository, write
+from memem.notes import repository, symbols, write
 from memem.notes.repository import Repository, read_source
 from memem.search import find
 from memem.search.dates.parse import find_deadline
@@ -65,9 +65,11 @@ class _Verdict:
 
 def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     """The memory with the files and names it mentions, and the last day it announces."""
-    found = _find_anchors(memory, root.resolve()) if root and root.is_dir() else ()
+    # A general memory is about no project's files.
+    is_about_files = memory.project != GENERAL and root is not None and root.is_dir()
+    found = _find_anchors(memory, root.resolve()) if root and is_about_files else ()
     anchors = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
-    until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
+    until = memory.valid_to or _announced(memory, _said(memory, ws.clock()))
     return replace(memory, anchors=anchors, valid_to=dates.write_as_time(until, ws.clock().tzinfo, last=True))
 
 
@@ -100,24 +102,31 @@ def withheld(ws: Workspace) -> tuple[str, ...]:
 
 
 def _find_anchors(memory: Memory, root: Path) -> tuple[str, ...]:
-    """The existing files that a memory names, and the names in it that occur in them."""
+    """The existing files that a memory names, and the names in it that they define."""
     stated = [path for path in memory.paths if not any(sign in path for sign in "*?[")]
     inside = (find.relative_file(root, root / name) for name in (*find.extract_paths(memory.body), *stated))
     files = [path for path in dict.fromkeys(inside) if path][:MOST_FILES]
     texts = {path: read_source(root / path) for path in files}
     own = {part for path in files for part in (path, Path(path).name)}
     names = [name for name in repository.identifiers(memory.body) if name not in own]
-    symbols = (symbol for name in names for symbol in _find_symbols(name, texts))
-    return tuple(dict.fromkeys((*files, *symbols)))[:MOST_ANCHORS]
+    defined = (symbol for name in names for symbol in _find_symbols(name, texts))
+    return tuple(dict.fromkeys((*files, *defined)))[:MOST_ANCHORS]
 
 
 def _find_symbols(name: str, texts: dict[str, str]) -> Iterator[str]:
+    """The anchors of a name, or of the parts of a dotted one, in the first file that defines any of them."""
     whole, *parts = repository.spellings(name)
+    telling = [part for part in parts or [whole] if not symbols.is_common(part)]
     for path, text in texts.items():
-        if repository.stands_in(whole, text):
-            yield f"{path}#{whole}"
+        defined = [part for part in telling if symbols.is_defined(part, text)]
+        yield from (f"{path}#{part}" for part in defined)
+        if defined:
             return
-        yield from (f"{path}#{part}" for part in parts if repository.stands_in(part, text))
+
+
+def _said(memory: Memory, otherwise: datetime) -> datetime:
+    said = dates.said_at(memory, otherwise.tzinfo)
+    return otherwise if said is None else datetime.fromtimestamp(said, otherwise.tzinfo)
 
 
 def _announced(memory: Memory, written: datetime) -> str:
@@ -170,7 +179,7 @@ def _passed(ws: Workspace, row: NoteRow, memory: Memory) -> str:
     now = ws.clock()
     day, ends = memory.valid_to[:10], row.stated.ends
     if ends is None:
-        day = _announced(memory, moment(memory.created) or datetime.fromtimestamp(row.changed, now.tzinfo))
+        day = _announced(memory, _said(memory, datetime.fromtimestamp(row.changed, now.tzinfo)))
         ends = dates.end_of(day, now.tzinfo)
     return f"{ANNOUNCED}{day}" if ends is not None and ends <= now.timestamp() else ""
 
@@ -198,8 +207,9 @@ def _is_vouched_for(recorded: StaleNote, row: NoteRow) -> bool:
 def _gone(repository: Repository, anchors: Sequence[str], project: str) -> str | None:
     """Why a note with these anchors is stale: all files or all names are gone; empty when it is not, None in doubt."""
     files = [(path,) for path in anchors if "#" not in path]
-    symbols = [tuple(anchor.split("#", 1)) for anchor in anchors if "#" in anchor]
-    for is_present, places in ((repository.has_file, files), (repository.has_symbol, symbols)):
+    named = [tuple(anchor.split("#", 1)) for anchor in anchors if "#" in anchor]
+    named = [place for place in named if not symbols.is_common(place[1])]  # earlier versions anchored any name
+    for is_present, places in ((repository.has_file, files), (repository.has_symbol, named)):
         absences = list(takewhile(lambda there: not there, starmap(is_present, places)))
         if places and len(absences) == len(places):
             more = f" and {len(places) - 1} more are" if len(places) > 1 else " is"

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
 from memem.core.tombstone import Removal, Tombstone
-from memem.notes import forget, history, review
+from memem.notes import forget, history, rename, review
 from memem.notes.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, stored_bytes
 from memem.search import vanished
 from memem.search.refresh import refresh, refresh_stale
@@ -68,6 +68,7 @@ class _Plan:
     now: bytes | None = None
     then: bytes | None = None
     reason: str = ""
+    former: str = ""  # the path it had before memem renamed it
     stones: Sequence[Tombstone] = ()
 
 
@@ -112,7 +113,7 @@ def _undo_change(ws: Workspace, step: NoteChange, vault_id: str, why: str, *, dr
             return plan
         with writing(ws):
             plan = _plan(ws, step, vault_id)  # once more, now that no other memem writes
-            _apply(ws, step, plan, why)
+            plan = _apply(ws, step, plan, why)
     except NoteChanged:
         return _leave(step, "it is being written to")
     except Ambiguous:
@@ -134,16 +135,20 @@ def _leave(step: NoteChange, reason: str) -> _Plan:
     return _Plan(LEAVE, step.path, reason=reason)
 
 
-def _apply(ws: Workspace, step: NoteChange, plan: _Plan, why: str) -> None:
+def _apply(ws: Workspace, step: NoteChange, plan: _Plan, why: str) -> _Plan:
+    """Carry out a plan, and return it with the path that the note has now."""
     if plan.stones:
         forget.undo_imported(ws, step, plan.stones, why)
     if step.last.action in batches.VERDICTS and plan.now is not None:
         review.record_decision(ws, plan.do, notes.parse(plan.path, plan.now, step.id), plan.now, why)
     if plan.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
-        return
+        return plan
     now, then = plan.now or b"", plan.then or b""
     if plan.now is not None:
         ws.events.store_undo(notes.digest(now), now)
+    if plan.do == RESTORE and plan.former:
+        note = notes.parse(plan.path, now, step.id)
+        plan = replace(plan, path=rename.move_note(ws, note, plan.path, plan.former, why).path)
     record_change(ws, plan.do, step.id, Change(plan.path, plan.now, plan.then), why)
     if plan.do in (REMOVE, ASK_AGAIN):
         if plan.do == ASK_AGAIN:
@@ -158,7 +163,7 @@ def _apply(ws: Workspace, step: NoteChange, plan: _Plan, why: str) -> None:
         name, salt = ws.tombstones.salt()
         # Recorded in the vault: for other homes that share it, the note was not deleted by hand.
         ws.tombstones.remove(Removal(os.urandom(8).hex(), Hasher(name, salt).of("id", step.id), iso(ws.clock())))
-        return
+        return plan
     restore.put_back(ws.store, plan.path, then, instead_of=None if plan.do == ACCEPT else plan.now)
     if plan.do == ACCEPT:
         memory = notes.parse(plan.path, then, step.id).memory
@@ -170,6 +175,7 @@ def _apply(ws: Workspace, step: NoteChange, plan: _Plan, why: str) -> None:
     vanished.lift_removals(ws, step.id)
     if plan.do == ACCEPT:
         restore.remove_file(ws.store, _proposal_path(ws, step), now)
+    return plan
 
 
 def _plan(ws: Workspace, step: NoteChange, vault_id: str) -> _Plan:
@@ -207,7 +213,9 @@ def _plan_change(ws: Workspace, step: NoteChange, path: str, data: bytes) -> _Pl
         return _Plan(ASK_AGAIN, path, data, stored_bytes(ws, step))
     if _brings_back(ws, step, data):
         return _Plan(LEAVE, path, reason=FORGOTTEN)
-    return _Plan(_choose_action(ws, step, path, data), path, data, stored_bytes(ws, step))
+    former = step.former_path if step.before and path == step.path else path
+    plan = _Plan(_choose_action(ws, step, path, data), path, data, stored_bytes(ws, step))
+    return plan if former == path else replace(plan, former=former)
 
 
 def _plan_acceptance(ws: Workspace, step: NoteChange) -> _Plan:

@@ -21,13 +21,14 @@ from memem.core.memory import (
     Memory,
     fingerprint,
 )
-from memem.notes import decide
+from memem.core.shorten import first_sentence, shorten
+from memem.notes import decide, rename
 from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
 from memem.safety.naming import clean_project_name
 from memem.search.find import locate
 from memem.search.refresh import ensure_filled, fresh_rows, index_note, refresh, reserve_row
 from memem.vault import forgotten
-from memem.vault.note import Note, escape_evidence
+from memem.vault.note import Note, escape_evidence, rewrite_text
 from memem.vault.opening import ensure_vault, require_vault
 from memem.vault.store import Change
 from memem.vault.verdicts import ACCEPTED
@@ -43,7 +44,7 @@ EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status",
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    outcome: str  # created, exists, updated, superseded, proposed, edited, unchanged or forgotten
+    outcome: str  # created, exists, updated, superseded, outdated, proposed, edited, unchanged or forgotten
     memory: Memory
     path: str
     redacted: tuple[str, ...] = ()
@@ -137,13 +138,8 @@ def title_of(body: str) -> str:
     """The first sentence, shortened to the length of a title."""
     line = next((line.strip() for line in body.splitlines() if re.search(r"\w", line)), body.strip())
     line = re.sub(r"^(?:(?:#{1,6}|>|[-*+]|\d+[.)])\s+)+", "", line)
-    # A full stop ends a sentence where another begins: not in `e.g. ruff`, not in `the U.S. region`.
-    end = re.search(r"(?<=\w\w)[.!?](?=\s+[A-Z])|[。！？]", line)
-    sentence = line[: end.start()] if end else line.removesuffix(".")
-    if len(sentence) <= TITLE_CHARACTERS:
-        return sentence or "Memory"
-    cut, _, rest = sentence[:TITLE_CHARACTERS].rpartition(" ")
-    return (cut or rest).rstrip(" ,;:") + "…"
+    sentence = first_sentence(line).rstrip("。！？").removesuffix(".")
+    return shorten(sentence, TITLE_CHARACTERS) or "Memory"
 
 
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
@@ -206,8 +202,12 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     check_room(ws, memory)
     memory = replace(memory, updated=iso(ws.clock()), author=author)
     ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
-    rewritten, change = ws.store.rewrite(note, memory)
-    record_change(ws, "edit", memory.id, change, why)
+    with ws.events.batch("edit"):
+        if memory.title != note.memory.title:
+            rewrite_text(note, memory)  # a refusal comes before the name has changed
+            note = rename.follow_title(ws, note, memory.title, why)
+        rewritten, change = ws.store.rewrite(note, memory)
+        record_change(ws, "edit", memory.id, change, why)
     index_note(ws, rewritten)
     shown = cleanse(rewritten.memory).memory
     return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised, _doubt(ws, note.path))

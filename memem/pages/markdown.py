@@ -10,17 +10,10 @@ from pathlib import Path
 from memem.core import files
 from memem.core.errors import NoteChanged, VaultUnwritable
 from memem.core.memory import KINDS
+from memem.vault.page_text import BEGIN, END, SEAL, SEALED, find_own_part, get_own_lines, is_sealed
 
 IsOurs = Callable[[str], bool]  # whether memem may have written a line earlier
 Part = str | Callable[[str], str]  # memem's part, or a function from the page's text to it; empty leaves the page alone
-BEGIN = "<!-- Start of memem's section; memem overwrites it -->"
-END = "<!-- End of memem's section; text outside it is kept -->"
-# With the marks of earlier versions, which the next update of a page replaces.
-_BEGINS = (BEGIN, "<!-- memem writes from here -->")
-_ENDS = (END, "<!-- to here; what you write around it stays -->")
-_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-_SEAL = "<!-- %08x -->"
-_SEALED = re.compile(r"<!-- [0-9a-f]{8} -->")
 _NAME_BYTES = 160  # file systems stop at 255; sync services add their own suffixes
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.ASCII)
 _TAG = re.compile(r"<(?=[/!?%A-Za-z])")
@@ -62,21 +55,6 @@ def _escape_tags(line: str) -> str:
     return _TAG.sub("&lt;", line).replace("%%", "%\\%")
 
 
-def find_own_part(text: str) -> tuple[int, int] | None:
-    """Start and end of memem's part with its marks; a single mark is the user's text."""
-    end, last = max((text.rfind(mark), mark) for mark in _ENDS)
-    start = max(text.rfind(mark, 0, max(end, 0)) for mark in _BEGINS)
-    is_single = start < 0 or any(mark in text[start:end] for mark in _ENDS)
-    return None if is_single else (start, end + len(last))
-
-
-def get_own_lines(text: str) -> list[str]:
-    place = find_own_part(text)
-    own = text[place[0] : place[1]] if place else ""
-    own = own[own.find("-->") + 3 : own.rfind("<!--")]
-    return _BLANK_LINES.sub("", own).rstrip().splitlines()  # the user may have indented the first line
-
-
 def merge_part(text: str, part: str) -> str:
     """The page with `part` as memem's own, at the end when it has none yet."""
     own = f"{BEGIN}\n{part.strip()}\n{END}"
@@ -89,9 +67,9 @@ def merge_part(text: str, part: str) -> str:
 def find_typed_lines(text: str, part: str, is_ours: IsOurs) -> list[str]:
     """The lines that the user wrote between the marks, and that `part` would replace."""
     *lines, seal = get_own_lines(text) or [""]
-    if not _SEALED.fullmatch(seal):
+    if not SEALED.fullmatch(seal):
         lines, seal = [*lines, seal], ""
-    if seal == _SEAL % zlib.crc32("\n".join(lines).strip().encode()):
+    if is_sealed(lines, seal):
         return []
     new_lines = set(part.splitlines())
     return [line for line in lines if line.strip() and line not in new_lines and not is_ours(line)]
@@ -140,7 +118,7 @@ def _update(before: str, part: str, is_ours: IsOurs | None) -> str:
     """With `is_ours`, seal the part with a checksum, and move lines that the user typed into it below it."""
     if is_ours is None:
         return merge_part(before, part)
-    after = merge_part(before, f"{part.strip()}\n{_SEAL % zlib.crc32(part.strip().encode())}")
+    after = merge_part(before, f"{part.strip()}\n{SEAL % zlib.crc32(part.strip().encode())}")
     end = after.rfind(END) + len(END)
     typed = "\n".join(find_typed_lines(before, part, is_ours))
     return f"{after[:end]}\n\n{typed}{after[end:]}" if typed else after
@@ -169,7 +147,7 @@ def _refuse_change(path: Path, before: str) -> None:
 
 PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}  # headings of a project's page
 _ITEM = r"\[\[[^\[\]]+\]\](?:: [\d,]+ (?:active|in force)(?:, [\d,]+ (?:not|outdated))?)?"
-_HEADINGS = "Projects|Conflicts|Waiting for review|Last changed|Recently changed|Pinned|Others|Other"
+_HEADINGS = "Projects|Conflicts|Waiting for review|Last changed|Recently changed|Latest|Pinned|Others|Other"
 _OURS = re.compile(  # with the wording of earlier versions, whose lines must not be taken for the user's
     rf"# \S.*|## (?:{'|'.join((_HEADINGS, *PLURALS.values()))})"
     rf"|(?:> )?- {_ITEM}(?: · [^\s·]+)*(?: · {_ITEM})?(?: \([^()]*\))?|{_ITEM}(?: · {_ITEM})*"

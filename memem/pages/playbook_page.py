@@ -15,7 +15,6 @@ lines that are missing were removed by the user (`-3f2c9a1e`) and are not writte
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,9 +26,20 @@ from memem.core import safe_open
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
 from memem.pages import markdown, read_playbook
-from memem.pages.read_playbook import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, RECORD, SECTIONS, TITLE, TRAPS
+from memem.pages.read_playbook import (
+    CONVENTIONS,
+    DECISIONS,
+    ENVIRONMENT,
+    IDENTITY,
+    SECTIONS,
+    TITLE,
+    TRAPS,
+    is_cut_by_earlier_version,
+)
 from memem.search.notes import NoteRow
 from memem.state import usefulness
+from memem.vault import page_text
+from memem.vault.page_text import RECORD, digest
 from memem.vault.store import MAX_NOTE_BYTES
 
 if TYPE_CHECKING:
@@ -80,10 +90,6 @@ class Playbook:
         return id8 in self.gone or any(id8 in line for lines in self.theirs.values() for line in lines)
 
 
-def digest(text: str) -> str:
-    return f"{zlib.crc32(text.strip().encode('utf-8', 'replace')):08x}"
-
-
 def parse_page(text: str) -> Playbook:
     """Tell memem's lines of a page from the user's."""
     recorded, gone = _parse_record(text)
@@ -93,7 +99,7 @@ def parse_page(text: str) -> Playbook:
     blank: list[str] = []  # the empty lines before a line
     started: set[int] = set()
     for place, line in read_playbook.list_lines(text):
-        words, id8 = read_playbook.split_line(line)
+        words, id8 = page_text.split_line(line)
         link, statement = line.strip()[len(words) + 2 :].strip(), recorded.get(id8, "").rpartition(".")[2]
         own = PlaybookLine(place, id8, words, link, statement.rstrip("*"), statement.endswith("*"))
         if recorded.get(id8) == own.entry and id8 not in ours and line.startswith("- "):
@@ -140,7 +146,7 @@ def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLin
 
 def _parse_record(text: str) -> tuple[dict[str, str], set[str]]:
     """Recorded lines by note id, headings by number, and the names of those that the user removed."""
-    records = [line.strip() for line in markdown.get_own_lines(text) if read_playbook.is_record(line)]
+    records = [line.strip() for line in page_text.get_own_lines(text) if read_playbook.is_record(line)]
     written: dict[str, str] = {}
     gone: set[str] = set()
     for entry in records[-1].removeprefix(RECORD).removesuffix("-->").split() if records else ():
@@ -214,7 +220,7 @@ def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     )
     lines = [_make_line(section, entry, page) for section, entry in islice(wanted, MAX_CANDIDATES)]
     fitting = fit_lines(lines, page)
-    return render_part(fitting, page) if fitting or markdown.find_own_part(text) else ""
+    return render_part(fitting, page) if fitting or page_text.find_own_part(text) else ""
 
 
 def apply_wording(text: str, words: Mapping[str, str], statements: Mapping[str, str]) -> str:
@@ -247,5 +253,6 @@ def _make_line(section: int, entry: Entry, page: Playbook) -> PlaybookLine:
     memory, before = entry.memory, page.ours.get(entry.memory.id8)
     statement, link = digest(memory.body), markdown.link(entry.link[2:-2], memory.id8)
     if before and before.statement == statement:  # a line keeps its words until its statement changes
-        return replace(before, section=section, link=link)
+        words = read_playbook.format_line(memory) if is_cut_by_earlier_version(before.words) else before.words
+        return replace(before, section=section, words=words, link=link)
     return PlaybookLine(section, memory.id8, read_playbook.format_line(memory), link, statement)

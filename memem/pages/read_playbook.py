@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from memem.core import safe_open
 from memem.core.files import from_json
 from memem.core.memory import GENERAL, Entry, Memory
+from memem.core.shorten import shorten
 from memem.pages import markdown
 from memem.safety import quote
 from memem.search import pinned
 from memem.search.refresh import fresh_rows
+from memem.vault.page_text import RECORD, get_own_lines, split_line
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -28,13 +30,12 @@ TITLE = 0  # the number of the page's own heading; sections follow
 HEADINGS = ("# Playbook", *map("## {}".format, NAMES.values()))
 _HEADING_NUMBERS = {heading: number for number, heading in enumerate(HEADINGS)}
 _HEADING_NUMBERS |= {"## Decisions in force": DECISIONS, "## Known traps": TRAPS}  # of earlier versions
-RECORD = "<!-- written:"
 _WRITTEN = r"[0-9A-Za-z-]{8}\.[1-5]\.[0-9a-f]{8}\.[0-9a-f]{8}\*?"
 _GONE = r"-(?:@[0-5]|[0-9A-Za-z-]{8})"
 _RECORD = re.compile(rf"{RECORD}(?: (?:{_WRITTEN}|{_GONE}|@[0-5]))* -->")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?!.*`)|~{3,})(?P<more>.*)")
-_LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
 LINE_CHARACTERS = 200
+MAX_QUOTED_CHARACTERS = 10 * LINE_CHARACTERS
 _META = "recited"  # the lines by a user or a model, for each project, that passed the gate before
 BY_HAND = "From the playbook · **written there by hand**"
 MAX_LINKED_LINES = 100  # more than memem writes on a page
@@ -88,13 +89,6 @@ def list_withheld_lines(text: str) -> list[str]:
     return [words for words in lines if words.strip() and not recorded_line(words)]
 
 
-def split_line(line: str) -> tuple[str, str]:
-    """The text of a line, and the short id of the linked note or nothing."""
-    bare = line.strip().removeprefix("- ").strip()
-    found = _LINK.search(bare)
-    return (bare[: found.start()], found[1]) if found else (bare, "")
-
-
 def list_lines(text: str) -> list[tuple[int, str]]:
     """The lines between the marks with their sections, without headings and record."""
     return [(place, line) for place, number, line in placed_lines(text) if number is None and not is_record(line)]
@@ -102,7 +96,7 @@ def list_lines(text: str) -> list[tuple[int, str]]:
 
 def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
     """Every line between the marks with its section and, for memem's headings outside code, its number."""
-    lines, place = markdown.get_own_lines(text), TITLE
+    lines, place = get_own_lines(text), TITLE
     fenced = _find_fenced(lines)
     placed = []
     for at, line in enumerate(lines):
@@ -165,7 +159,17 @@ def flatten(memory: Memory) -> str:
 
 
 def format_line(memory: Memory) -> str:
-    return markdown.escape(quote.one_line(memory.body, LINE_CHARACTERS))
+    return markdown.escape(_cut_line(memory))
+
+
+def is_cut_by_earlier_version(words: str) -> bool:
+    """Whether words of memem end in the middle of a sentence, where versions up to 0.11 cut them."""
+    return words.endswith(" […]")
+
+
+def _cut_line(memory: Memory) -> str:
+    line = quote.one_line(shorten(flatten(memory), LINE_CHARACTERS), MAX_QUOTED_CHARACTERS)
+    return shorten(line, LINE_CHARACTERS)  # quoting may have made it longer
 
 
 def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collection[str]) -> VisibleLine:
@@ -181,7 +185,7 @@ def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collec
 
 def _cut(memory: Memory) -> str:
     whole = flatten(memory)
-    return whole if len(whole) <= LINE_CHARACTERS else quote.one_line(whole, LINE_CHARACTERS)
+    return whole if len(whole) <= LINE_CHARACTERS else _cut_line(memory)
 
 
 def _load_in_force(ws: Workspace, project: str, short_ids: Sequence[str]) -> dict[str, Entry]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import files
-from memem.core.dates import describe_status, is_in_force, iso
+from memem.core.dates import describe_status, is_in_force, iso, said_on
 from memem.core.errors import MememError, NoteChanged
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
@@ -19,9 +19,10 @@ from memem.pages import markdown, playbook_page, read_playbook
 from memem.pages.read_playbook import belongs_to_user, get_playbook_path, load_meta
 from memem.safety.gate import clean_line, cleanse
 from memem.search import note_rows
-from memem.search.notes import NoteRow
+from memem.search.notes import SAID, NoteRow
 from memem.search.refresh import ensure_filled, fresh_rows
 from memem.vault.opening import require_vault
+from memem.vault.page_text import get_own_lines
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class _Writing:
 
     def _write_project(self, project: _Project) -> bool:
         page, playbook = self._get_pages(project.name)
-        condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
+        condition = f"project = ? AND problem IS NULL ORDER BY {SAID} DESC, id"
         rows = fresh_rows(self.ws, lambda: self.ws.index.rows(condition, (project.name,)))
         is_done = self._write(playbook, partial(playbook_page.update_part, self.ws, rows))
         return self._write(page, _render_project(self.ws, project, rows)) and is_done
@@ -159,7 +160,7 @@ class _Writing:
 
 def _read_project_name(page: Path) -> str:
     """The project of a page by its heading; empty for a copy under another name."""
-    first = next(iter(markdown.get_own_lines(markdown.read_page(page) or "")), "")
+    first = next(iter(get_own_lines(markdown.read_page(page) or "")), "")
     name = markdown.unescape(first.removeprefix("# "))
     return name if first != name and markdown.file_stem(name) == page.stem else ""
 
@@ -170,12 +171,12 @@ def _render_home(ws: Workspace, projects: Sequence[_Project]) -> str:
     if count and ws.store.paths.conflicts.exists():
         parts.append(f"## Conflicts\n\n- {markdown.link('memem/Conflicts', f'{count} to resolve')}")
     parts += _waiting(ws)
-    condition = "problem IS NULL AND status <> 'quarantined' ORDER BY changed DESC, id"
+    condition = f"problem IS NULL AND status <> 'quarantined' ORDER BY {SAID} DESC, id"
     rows = fresh_rows(ws, lambda: ws.index.rows(condition, limit=MAX_RECENT))
     recent = [Entry(row.memory, row.path) for row in rows if row.memory]
     if recent:
         lines = [f"{_render_item(entry)} · {markdown.escape(entry.project)}" for entry in recent]
-        parts.append(_render_list("Recently changed", lines, len(lines)))
+        parts.append(_render_list("Latest", lines, len(lines)))
     return "\n\n".join(parts)
 
 
@@ -239,7 +240,7 @@ def _render_project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -
 
 
 def _render_item(entry: Entry) -> str:
-    day = (entry.memory.updated or entry.memory.created)[:10]
+    day = said_on(entry.memory)
     return f"- {markdown.link(entry.link[2:-2], entry.title)}" + (f" · {markdown.escape(day)}" if day else "")
 
 

@@ -41,6 +41,7 @@ class NoteRow:
 MatchedNote = tuple[str, Stamp, Memory, tuple[Term, ...]]  # path, stamp, memory, and the query's terms in it
 _FIELDS = tuple(field.name for field in fields(Memory))
 _SPANS = ("valid_from", "valid_to", "since", "until")
+SAID = "coalesce(since, changed)"  # when a memory was said: `valid_from`, else its creation
 _COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, {', '.join(_SPANS)}"
 
 

@@ -236,15 +236,15 @@ def fresh_rows(ws: Workspace, query: Callable[[], list[NoteRow]]) -> list[NoteRo
     return query() if refresh_stale(ws, ((row.path, row.stamp) for row in rows)) else rows
 
 
-def index_note(ws: Workspace, note: Note) -> None:
-    """Index a note that memem has just written, with the edges it states, without a scan."""
+def index_note(ws: Workspace, note: Note, former: str = "") -> None:
+    """Index a note that memem has just written, or moved from `former`, with the edges it states, without a scan."""
     stamp = ws.store.stamp(note.path)
     if stamp is None:
         return
     from memem.search import note_rows
 
     row = note_rows.make_row(ws, note, stamp)
-    ws.index.update([row])
+    ws.index.update([row], gone=[former] if former else [])
     if row.memory:
         from memem.search.graph import build
 

@@ -8,6 +8,7 @@ from itertools import pairwise, takewhile
 
 from memem.state.events import Event
 
+RENAME = "rename"  # the note moved from the event's path to that of the next event, with the same bytes
 UNDO = "undo"  # the name of a batch that undoes another
 UNDONE = "undone"  # the action of its last event, whose path is the id of the batch that was undone
 IMPORT = "import"
@@ -36,6 +37,17 @@ class NoteChange:
     @property
     def path(self) -> str:
         return self.last.path
+
+    @property
+    def former_path(self) -> str:
+        """Where the note was before memem renamed it in this batch; its path if it did not."""
+        path = self.path
+        for event, following in reversed(list(pairwise(self.events))):
+            if event.action == RENAME and following.path == path:
+                path = event.path
+            elif event.path != path:  # moved by a person in between
+                break
+        return path
 
     @property
     def before(self) -> str:

@@ -9,6 +9,7 @@ from memem.core.conversation import Cursor
 from memem.state.calls import Children, Ledger
 from memem.state.journal import Journal
 from memem.state.sessions import DeferredSessions, Queue, Sessions
+from memem.state.statements import Statements
 from memem.state.suspicions import Suspicions
 from memem.state.tables import STATE, Table
 
@@ -64,6 +65,7 @@ MIGRATIONS: sqlite.Migrations = (
     _create(Suspicions),
     _create(DeferredSessions),
     OptInRecord.add_sessions,
+    _create(Statements),
 )
 
 
@@ -80,6 +82,7 @@ class State(Table):
         self.ledger = Ledger(path, self._connect)
         self.children = Children(path, self._connect)
         self.suspicions = Suspicions(path, self._connect)
+        self.statements = Statements(path, self._connect)
         self.deferred = DeferredSessions(path, self._connect)
 
     def close(self) -> None:

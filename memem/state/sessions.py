@@ -41,12 +41,12 @@ class Queue(Table):
         return next(iter(self._read(statement, session)), None)
 
     def marks(self) -> list[Mark]:
-        return self._read("SELECT session, path, flush, expected FROM queue ORDER BY marked, session")
+        return self._read("SELECT session, path, flush, expected FROM queue ORDER BY marked, rowid")
 
     def due(self, now: float, marked_since: float = 0.0) -> list[Mark]:
         """Marks of sessions that do not wait after a failure, oldest first."""
         query = """SELECT session, path, flush, expected FROM queue WHERE marked >= ? AND session NOT IN
-            (SELECT session FROM sessions WHERE not_before > ? AND not_before <= ?) ORDER BY marked, session"""
+            (SELECT session FROM sessions WHERE not_before > ? AND not_before <= ?) ORDER BY marked, rowid"""
         return self._read(query, marked_since, now, now + MAX_PAUSE_SECONDS)
 
     def _read(self, query: str, *values: object) -> list[Mark]:

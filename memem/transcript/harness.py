@@ -8,6 +8,7 @@ from memem.core.memory import SLICE_HEADING
 _NAMES = r"system-reminder|ide_\w+|new-diagnostics|[a-z-]+-hook"
 _OPENING, _CLOSING = re.compile(rf"<({_NAMES})>"), re.compile(rf"</({_NAMES})>")
 _INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
+_IMAGE_MARK = re.compile(r"\[Image #\d+\] ?")  # where an image was pasted
 _UNTYPED = re.compile(
     r"""\s*(?: <(?: command-(?:name|message|args) | local-command-(?:stdout|stderr|caveat) | bash-(?:stdout|stderr)
                  | task-notification | teammate-message | cross-session-message | user-prompt-submit-hook )\b
@@ -28,7 +29,7 @@ _ID = re.compile(r"(?:\d+\. (?:.{1,10} · )??|- Pinned · )(\S{8}) · ")
 
 def typed_text(text: str) -> str:
     """Remove everything that Claude Code or memem has added to a message."""
-    text = _without_tags(_INTERRUPTED.sub("", text))
+    text = _IMAGE_MARK.sub("", _without_tags(_INTERRUPTED.sub("", text)))
     if SLICE_HEADING in text:
         text = "".join(line for line, is_ours in _marked(text.splitlines(keepends=True)) if not is_ours)
     return text.strip()

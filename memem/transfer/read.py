@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from memem.core.conversation import GENERAL_SCOPE, HUMAN, Operation, Turn
+from memem.core.conversation import GENERAL_SCOPE, HUMAN, Operation
 from memem.core.dates import moment
 from memem.core.errors import InputError, NoteError, NoteUnreadable, SettingsError
+from memem.core.evidence import quote_turn, render_evidence
 from memem.core.memory import GENERAL, ID8, KINDS, STATUSES, Memory, classify_layer
 from memem.core.trust import SPEECH
-from memem.mine import prompt, rules
+from memem.mine import rules
+from memem.mine.quotes import QuoteMatch, match_quote
 from memem.safety.gate import MAX_TITLE, clean_line, clean_text
 from memem.transcript.session import read_folder
 from memem.transfer.items import ImportItem
@@ -183,11 +185,12 @@ def _read_chats(source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
             progress.turns += len(turns)
             progress.report(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):
-                if turn := prompt.find_quoted_turn(turns, operation.quote):
-                    yield _chat_item(operation, turn)
+                if match := match_quote(turns, operation.quote):
+                    yield _chat_item(operation, match)
 
 
-def _chat_item(operation: Operation, turn: Turn) -> ImportItem:
+def _chat_item(operation: Operation, match: QuoteMatch) -> ImportItem:
+    turn = match.turn
     memory = Memory(
         id="",
         title=operation.title,
@@ -203,7 +206,7 @@ def _chat_item(operation: Operation, turn: Turn) -> ImportItem:
         source_session=turn.session,
         source_turn=turn.uuid,
         confidence=SPEECH.confidence,
-        evidence=operation.quote,
+        evidence=render_evidence(quote_turn(turn, match.text)),
     )
     return ImportItem(f"{turn.session}/{turn.uuid}", memory)
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.core import memory as layers
-from memem.core.dates import is_in_force, iso, moment
+from memem.core.dates import end_from, is_in_force, iso, moment
 from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NotFound
+from memem.core.evidence import merge_evidence
 from memem.core.memory import GENERAL, Entry, Memory, fingerprint, id8_of, link_target
 from memem.core.project import normalise
-from memem.notes import forget, write
+from memem.notes import forget, succession, write
 from memem.notes.reconcile import EVIDENCE_CHARACTERS
 from memem.safety.gate import MAX_ITEMS, cleanse
 from memem.safety.quote import join_words
@@ -257,7 +258,7 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
         mine, other = kept.memory, ended.memory
         links = dict.fromkeys((*mine.related, *other.related))
         related = [link for link in links if not (kept.is_named_by(link) or ended.is_named_by(link))]
-        quotes = "\n".join(dict.fromkeys((*mine.evidence.splitlines(), *other.evidence.splitlines())))
+        quotes = merge_evidence(mine.evidence, other.evidence)
         if len(quotes) > EVIDENCE_CHARACTERS:
             quotes = mine.evidence  # the superseded note keeps its own
         changes: dict[str, Any] = {
@@ -269,13 +270,15 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
         }
         changes |= {"body": suggestion.into[0]} if suggestion.into else {}
         _revise(ws, kept, why, **changes)
+        succession.record_said(ws, kept.memory, succession.last_said(ws, ended.memory))
     elif suggestion.into or gained:
         raise NoteChanged(CHANGED)  # a person has changed it meanwhile
     _supersede(ws, ended, why, kept.link)
 
 
 def _supersede(ws: Workspace, entry: Entry, why: str, link: str) -> None:
-    _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=iso(ws.clock()))
+    end = end_from(entry.memory, iso(ws.clock()), ws.clock().tzinfo)
+    _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=end)
 
 
 def _split(ws: Workspace, texts: Sequence[str], why: str, old: Entry) -> None:

@@ -175,7 +175,8 @@ def split_parts(memory: Memory) -> tuple[str, ...]:
 def make_part(old: Entry, text: str, parts: Sequence[str], now: str) -> Memory:
     """The memory for one part; its id is always the same, so that an interrupted split can be completed."""
     others = [part for part in parts if part != text]
-    fields: dict[str, Any] = dict.fromkeys(("created", "updated", "valid_from"), now)
+    fields: dict[str, Any] = dict.fromkeys(("created", "updated"), now)
+    fields["valid_from"] = old.memory.valid_from or old.memory.created or now  # when it was said, not when it was split
     fields |= {name: _select_named(getattr(old.memory, name), text, others) for name in ("keys", "paths", "anchors")}
     identity = str(uuid.uuid5(_NAMESPACE, f"{old.id}\n{fingerprint(text)}"))
     return replace(old.memory, id=identity, title="", body=text, supersedes=old.link, **fields)

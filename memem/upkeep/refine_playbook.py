@@ -13,6 +13,7 @@ from memem.compare.statements import compare
 from memem.core.conversation import OWN_CALL
 from memem.core.errors import NoteChanged, NotSchema
 from memem.core.memory import ID8, Memory
+from memem.core.shorten import shorten
 from memem.mine import ask
 from memem.mine.prompt import TEXT, ModelPrompt, strict_object
 from memem.pages import markdown, playbook_page
@@ -24,6 +25,7 @@ from memem.safety.naming import display_name
 from memem.safety.quote import escape_brackets
 from memem.search.refresh import fresh_rows
 from memem.search.transcripts import consent
+from memem.vault.page_text import digest
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ VERSION = 1
 INSTRUCTION = "Which of the lines on standard input can be said shorter, and how?"
 SCHEMA: Mapping[str, Any] = strict_object(lines={"type": "array", "items": strict_object(id=TEXT, text=TEXT)})
 MEMORY_CHARACTERS = 600
-MIN_LINE_CHARS = 90  # shorter lines are fine as they are
+MIN_LINE_CHARS = 90  # shorter statements are fine as they are
 MAX_LINES = 30
 
 MIN_SHARED = 0.75  # of the long words of a new sentence, in the old line
@@ -71,7 +73,7 @@ def refine(ws: Workspace, folder: Path) -> int:
     if answer is None:
         return 0
     words = _select_rewordings(memories, answer)
-    statements = {id8: playbook_page.digest(memory.body) for id8, memory in memories.items()}
+    statements = {id8: digest(memory.body) for id8, memory in memories.items()}
     try:
         with writing(ws):
             markdown.write_part(
@@ -88,17 +90,20 @@ def _list_new(ws: Workspace, project: str) -> dict[str, Memory]:
     page = get_playbook_path(ws, project)
     text = "" if belongs_to_user(ws, page) else markdown.read_page(page) or ""
     lines = [line for line in playbook_page.parse_page(text).ours.values() if not line.refined]
-    statements = {line.id8: line.statement for line in lines if len(line.words) > MIN_LINE_CHARS}
-    wanted = list(statements)[:MAX_LINES]
+    statements = {line.id8: line.statement for line in lines}
+    wanted = list(statements)
     condition = f"substr(id, 1, {ID8}) IN ({', '.join('?' * len(wanted))}) AND project = ? AND status = 'active'"
     rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*wanted, project))) if wanted else []
     memories = [row.memory for row in rows if row.memory]
-    return {each.id8: each for each in memories if playbook_page.digest(each.body) == statements[each.id8]}
+    # A line may be short because it is only the first sentence of a long statement.
+    long = (each for each in memories if len(flatten(each)) > MIN_LINE_CHARS)
+    new = {each.id8: each for each in long if digest(each.body) == statements[each.id8]}
+    return {id8: new[id8] for id8 in [id8 for id8 in wanted if id8 in new][:MAX_LINES]}
 
 
 def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
     system = Path(__file__).with_name("playbook.md").read_text(encoding="utf-8")
-    texts = {memory.id8: escape_brackets(flatten(memory)[:MEMORY_CHARACTERS]) for memory in memories}
+    texts = {memory.id8: escape_brackets(shorten(flatten(memory), MEMORY_CHARACTERS)) for memory in memories}
     lines = [f"<line id={id8}>\n{text}\n</line>" for id8, text in texts.items()]
     text = "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {display_name(project)}", *lines])
     return ModelPrompt(system, INSTRUCTION, f"{text}\n", SCHEMA)

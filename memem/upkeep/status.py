@@ -26,6 +26,7 @@ from memem.search.refresh import refresh
 from memem.vault import obsidian
 from memem.vault.note import SCHEMA_VERSION, Note
 from memem.vault.opening import require_vault
+from memem.vault.page_text import find_own_part
 from memem.vault.verdicts import REJECTED, WAITING, is_accepted_elsewhere
 
 if TYPE_CHECKING:
@@ -180,7 +181,11 @@ def _outdated(ws: Workspace, readable: dict[str, Memory]) -> Iterator[Finding]:
                 problem = f"has the unreadable date {value[:40]!r} in `{name}`, which is ignored"
                 yield Finding(path, problem, "Write it as 2026-06-01 or 2026-06-01T12:00:00+02:00.", False)
         span = dates.get_stated_span(memory, ws.clock().tzinfo)
-        if span.begins is not None and span.ends is not None and span.ends <= span.begins:
+        begins, ends = span
+        if begins is None or ends is None:
+            continue
+        # A memory may be replaced in the second in which it is said.
+        if ends < begins or (ends == begins and not memory.superseded_by):
             problem = "is never valid: `valid_to` is not after `valid_from`"
             yield Finding(path, problem, "Correct one of the two dates.", False)
 
@@ -198,7 +203,7 @@ def _shared_ids(readable: dict[str, Memory]) -> Iterator[Finding]:
 def _page_findings(ws: Workspace, page: Path, names: obsidian.VaultNames) -> Iterator[Finding]:
     path = page.relative_to(ws.store.paths.ours).as_posix()
     text = "" if ws.store.is_memory(path) else markdown.read_page(page) or ""
-    for violation in obsidian.find_violations(text, names) if markdown.find_own_part(text) else []:
+    for violation in obsidian.find_violations(text, names) if find_own_part(text) else []:
         yield Finding(path, violation.problem, "Run `memem pages` to write the page again.", False)
     for words in read_playbook.list_withheld_lines(text) if page.parent == ws.store.paths.playbooks else []:
         problem = f"has a line that addresses the model and is never shown to it: {words[:60]!r}"

@@ -3,8 +3,10 @@
 A note is frontmatter in Obsidian's own property types, then the statement, then, folded, the evidence:
 
     ---
-    id: 3f2c9a1e-...
+    title: Tokens are signed with RS256
+    project: shop-api
     ...
+    id: 3f2c9a1e-...
     ---
 
     Tokens are signed with RS256.
@@ -27,10 +29,10 @@ from memem.vault import frontmatter
 from memem.vault.frontmatter import Bare, Document, Value
 
 SCHEMA_VERSION = 1
-_PROPERTIES = (  # in the order a note shows them
-    *("title", "project", "kind", "tags", "layer", "importance", "keys", "paths", "anchors", "related", "contradicts"),
-    *("supersedes", "superseded_by", "created", "updated", "status", "stale_because", "valid_from", "valid_to"),
-    *("source_type", "source_session", "source_turn", "confidence", "author"),
+_PROPERTIES = (  # in the order of a new note: what people read comes before what only memem needs
+    *("title", "project", "kind", "tags", "status", "stale_because", "valid_from", "valid_to", "importance", "layer"),
+    *("related", "contradicts", "supersedes", "superseded_by", "paths", "keys", "created", "updated"),
+    *("author", "confidence", "source_type", "source_session", "source_turn", "anchors"),
 )
 _BARE = frozenset(("layer", "importance", "created", "updated", "valid_from", "valid_to", "confidence"))
 _ALWAYS = frozenset(("id", "title", "tags"))
@@ -40,6 +42,8 @@ _TEXTS = (
     *("source_session", "source_turn"),
 )
 EVIDENCE = "> [!quote]- Evidence"
+ALIASES = "aliases"  # Obsidian finds a note by these; not part of the memory, since a person may add to them
+_ALIASES_FOLLOW = "kind"  # in a new note
 WRITTEN_HASH = "written_hash"
 REVIEW_REASON = "review_because"  # only in proposals
 
@@ -94,8 +98,12 @@ def file_name(memory: Memory) -> str:
 
 
 def new_text(memory: Memory) -> str:
-    properties: dict[str, Value] = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION)}
-    properties |= properties_of(memory)
+    properties: dict[str, Value] = {}
+    for name, value in properties_of(memory).items():
+        properties[name] = value
+        if name == _ALIASES_FOLLOW:
+            properties[ALIASES] = (memory.title,) if memory.title else ()
+    properties |= {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION)}
     properties = {key: value for key, value in properties.items() if value or key in _ALWAYS}
     body = escape_evidence(memory.body)
     if memory.evidence:
@@ -145,6 +153,7 @@ def rewrite_text(note: Note, memory: Memory) -> str:
         raise RewriteRefused(f"{refused}it was written by a newer version of memem; upgrade memem to change it.")
     before, after = properties_of(note.memory), properties_of(memory)
     changes = {key: value for key, value in after.items() if before[key] != value}
+    changes |= _renewed_aliases(note, memory.title)
     if not note.has_id:
         changes = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION), **changes}
     try:
@@ -159,8 +168,19 @@ def rewrite_text(note: Note, memory: Memory) -> str:
         raise RewriteRefused(f"{refused}{refusal}.") from None
 
 
+def _renewed_aliases(note: Note, title: str) -> dict[str, Value]:
+    """The aliases with the new title in place of the old one, if that is among them."""
+    old = note.memory.title
+    with suppress(NoteUnreadable):  # not a list: a person's own
+        aliases = note.document.many(ALIASES)
+        if title != old and old in aliases:
+            renewed = (title if alias == old else alias for alias in aliases)
+            return {ALIASES: tuple(dict.fromkeys(filter(None, renewed)))}
+    return {}
+
+
 def properties_of(memory: Memory) -> dict[str, Value]:
-    """The properties of a memory, in the order a note shows them, as they are written."""
+    """The properties of a memory, in the order of a new note, as they are written."""
     values = {name: getattr(memory, name) for name in _PROPERTIES}
     values["confidence"] = f"{memory.confidence:g}"
     return {name: Bare(value) if name in _BARE else value for name, value in values.items()}

@@ -57,6 +57,15 @@ def remove_file(store: Store, path: str, expected: bytes) -> None:
         files.remove(target, fsync=store.fsync)
 
 
+def move_file(store: Store, path: str, target: str, expected: bytes) -> None:
+    """Move a file within the vault. Raises NoteChanged when it has other bytes, or another file is in the way."""
+    new = store.absolute(target)
+    with writing_file(new):
+        if plain_bytes(store, path) != expected or os.path.lexists(new):
+            raise NoteChanged(f"{path} changed on disk in the meantime; nothing was written.")
+        files.move(store.absolute(path), new, fsync=store.fsync)
+
+
 def find_set_aside(store: Store, path: str, digests: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Find the copies in `.forgotten/` of a note that was at `path`, by digest."""
     from memem.vault.note import digest

@@ -405,7 +405,8 @@ def test_why_shows_the_memory_and_the_turn_with_its_neighbours(run: Run, session
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0].startswith("About one")
-    assert f"> {fact('one').partition(': ')[2]}" in lines
+    (quoted,) = [line for line in lines if line.startswith("> you, 20")]
+    assert quoted.endswith(f": {fact('one').partition(': ')[2]}")
     assert f"From {session.path}:" in lines
     (said,) = [line for line in lines if line.startswith(">> ")]
     assert said.startswith(">> human, 20")

@@ -20,7 +20,7 @@ OUTPUT_WHEN_EMPTY = {
     "memem-conflicts": (NO_VAULT,),
     "memem-doctor": (NO_VAULT, "mining\tfine"),
     "memem-mine": ("Mining is off.",),
-    "memem-mine-history": ("There is nothing to mine.",),
+    "memem-mine-history": ("characters to read.",),
     "memem-review": (NO_VAULT,),
     "memem-status": ("memories\tnone yet", "mining\toff"),
     "memem-undo": ("There are no changes yet.", NO_VAULT),

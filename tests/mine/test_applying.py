@@ -112,7 +112,7 @@ def test_new_fact_becomes_a_note_with_evidence(ws: Workspace) -> None:
     assert (memory.body, memory.kind, memory.project, memory.importance) == (NEW, "decision", "shop", 4)
     assert (memory.keys, memory.paths, memory.tags) == (("pnpm",), ("package.json",), ("memem", "shop"))
     assert (memory.source_type, memory.source_session, memory.source_turn) == ("mined", "s1", "t1")
-    assert (memory.author, memory.confidence, memory.evidence) == ("model", 0.9, "No, use pnpm here")
+    assert (memory.author, memory.confidence, memory.evidence) == ("model", 0.9, "you, 2026-03-01: No, use pnpm here")
     assert write.is_a_machines(ws, memory.id)
 
 
@@ -251,7 +251,7 @@ def test_a_machines_note_says_it_better_from_now_on(ws: Workspace, mined: Make) 
     assert done == Applied("updated", old.id, "Package manager")
     assert (memory.id, memory.body, memory.title) == (old.id, BETTER, "Package manager")
     assert (memory.keys, memory.paths) == (("npm", "pnpm"), ("package.json",))
-    assert memory.evidence == "we build with npm\nNo, use pnpm here"
+    assert memory.evidence == "we build with npm\nyou, 2026-03-01: No, use pnpm here"
     assert (memory.source_session, memory.source_turn) == ("s1", "t1")
     assert memory.updated == "2026-03-01T09:00:00+01:00"
     assert write.is_a_machines(ws, old.id), "it is still a machine's"
@@ -393,13 +393,13 @@ def test_opposite_statements_are_not_merged(ws: Workspace, mined: Make) -> None:
     old = mined(evidence="please do not use pnpm here")
     chunk = knowing(old, Turn("t1", HUMAN, "I was wrong: use pnpm here.", LATER))
     apply(ws, change(old, quote="use pnpm here"), chunk)
-    assert memories(ws)[0].evidence == "please do not use pnpm here\nuse pnpm here"
+    assert memories(ws)[0].evidence == "please do not use pnpm here\nyou, 2026-03-01: use pnpm here"
 
 
 def test_too_much_evidence_gives_way_to_the_newest(ws: Workspace, mined: Make) -> None:
     old = mined(evidence="a long story " * 153)
     apply(ws, change(old), knowing(old))
-    assert memories(ws)[0].evidence == "No, use pnpm here"
+    assert memories(ws)[0].evidence == "you, 2026-03-01: No, use pnpm here"
 
 
 def test_evidence_that_looks_like_a_callout_or_a_heading_stays_evidence(ws: Workspace, mined: Make) -> None:
@@ -408,19 +408,20 @@ def test_evidence_that_looks_like_a_callout_or_a_heading_stays_evidence(ws: Work
     apply(ws, change(old, quote=said), knowing(old, Turn("t1", HUMAN, said, EARLY)))
     (memory,) = memories(ws)
     assert memory.body == BETTER
-    assert memory.evidence == f"we build with npm\n{said}"
+    assert memory.evidence == f"we build with npm\nyou, 2026-03-01: {said}"
 
 
 def test_a_note_that_changes_at_that_very_moment_is_tried_again(
     ws: Workspace, mined: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = mined()
-    path, real = note_file(ws, old.id), Store.rewrite
+    real = Store.rewrite
     meddled: list[bool] = []
 
     def meddle(store: Store, *given: Any) -> Any:
         if not meddled:
             meddled.append(True)
+            path = store.absolute(given[0].path)
             path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))  # as a sync does it
         return real(store, *given)
 
@@ -433,10 +434,10 @@ def test_a_person_who_saves_at_that_very_moment_loses_nothing_and_neither_do_we(
     ws: Workspace, mined: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = mined()
-    path, real = note_file(ws, old.id), Store.rewrite
+    real = Store.rewrite
 
     def meddle(store: Store, *given: Any) -> Any:
-        edit_by_hand(path, OLD, "The shop is built with npm 10.")
+        edit_by_hand(store.absolute(given[0].path), OLD, "The shop is built with npm 10.")
         return real(store, *given)
 
     monkeypatch.setattr(Store, "rewrite", meddle)
@@ -471,7 +472,7 @@ def test_superseding_deletes_nothing(ws: Workspace, mined: Make) -> None:
 def test_a_persons_note_is_contradicted_and_stays_in_force(ws: Workspace) -> None:
     own = save.save(ws, OLD, project="shop").memory
     before = snapshot(ws)
-    done = apply(ws, change(own, "SUPERSEDE"), knowing(own))
+    done = apply(ws, change(own, "SUPERSEDE"), knowing(own, Turn("t1", HUMAN, SAID, LATER, "s1")))
     assert done.outcome == "added"
     assert before.items() <= snapshot(ws).items()
     new = find.get(ws, done.id).memory
@@ -530,7 +531,7 @@ def test_secrets_are_redacted_from_everything_stored(ws: Workspace) -> None:
     )
     assert apply(ws, secret, chunk_of(Turn("t1", HUMAN, said))).outcome == "added"
     assert all(TOKEN.encode() not in data for data in snapshot(ws).values())
-    assert memories(ws)[0].evidence == "Deploy with [redacted: github token], always."
+    assert memories(ws)[0].evidence == "you: Deploy with [redacted: github token], always."
 
 
 def test_a_secret_is_not_cut_in_half_with_the_title(ws: Workspace) -> None:
@@ -641,11 +642,11 @@ def test_a_synced_note_with_other_line_endings_is_not_rewritten_again(
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     chunk = knowing(old, Turn("t1", HUMAN, SAID, LATER))
     apply(ws, change(old, content=f"{OLD}\n\nTwo."), chunk)
-    before = path.read_bytes()
+    before = note_file(ws, old.id).read_bytes()
     clock.forward(minutes=10)
     apply(ws, change(old, content=f"{OLD}\n\nTwo."), chunk)
-    assert path.read_bytes() == before
-    assert b"\r\n> [!quote]- Evidence\r\n> we build with npm\r\n> No, use pnpm here\r\n" in before
+    assert note_file(ws, old.id).read_bytes() == before
+    assert b"\r\n> [!quote]- Evidence\r\n> we build with npm\r\n> you, 2026-03-01: No, use pnpm here\r\n" in before
 
 
 def test_two_updates_of_one_note_end_the_same_when_applied_again(

@@ -1,4 +1,4 @@
-"""Answers of a model: only what has the one schema counts, and only what somebody said, word for word, is proof."""
+"""Answers of a model: only what has the one schema counts."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.conversation import ASSISTANT, HUMAN, OPERATIONS, SCOPES, Operation, Turn
+from memem.core.conversation import OPERATIONS, SCOPES, Operation
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS
 from memem.mine import prompt
@@ -182,63 +182,25 @@ def test_the_schema_that_the_model_is_sent_asks_for_what_is_checked() -> None:
     assert json.loads(json.dumps(prompt.SCHEMA)) == prompt.SCHEMA
 
 
-# --- the quote ----------------------------------------------------------------------------------------------------
-
-PERSON = Turn("t1", HUMAN, "No, use pnpm here.\nThe lockfile of npm\nbreaks the build.")
-CLAUDE = Turn("t2", ASSISTANT, "Understood: I will use pnpm here. It’s “faster”, too.")
-TURNS = (CLAUDE, PERSON)
+# --- the second answer ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "The lockfile of npm breaks the build",
-        "the LOCKFILE of   npm\tbreaks",
-        '"No, use pnpm here."',
-        "... breaks the build ...",
-        "lockfile of npm\nbreaks",
-    ],
-)
-def test_a_quote_is_found_however_it_was_copied(quote: str) -> None:
-    assert prompt.find_quoted_turn(TURNS, quote) == PERSON
+def test_quotes_of_the_second_answer_are_numbered() -> None:
+    quotes = [{"number": 2, "quote": "use\udfff"}, {"number": 1, "quote": ""}, {"number": 2, "quote": "again"}]
+    assert prompt.parse_quotes({"quotes": quotes}) == {2: "use?", 1: ""}
 
 
-def test_words_of_both_are_the_persons() -> None:
-    assert prompt.find_quoted_turn(TURNS, "use pnpm here") == PERSON
+@given(_json)
+def test_whatever_the_second_answer_is_it_is_understood_or_refused(answer: Any) -> None:
+    for whole in (answer, {"quotes": answer}, {"quotes": [answer]}):
+        try:
+            quotes = prompt.parse_quotes(whole)
+        except NotSchema:
+            continue
+        assert all(isinstance(number, int) and isinstance(quote, str) for number, quote in quotes.items())
 
 
-def test_quotation_marks_and_unicode_forms_may_differ() -> None:
-    assert prompt.find_quoted_turn(TURNS, 'It\'s "faster", too') == CLAUDE
-    composed, decomposed = "caf\u00e9 in the ﬁle", "cafe\u0301 in the file"
-    turn = Turn("t3", HUMAN, composed)
-    assert prompt.find_quoted_turn([turn], decomposed) == turn
-
-
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "use yarn here",
-        "No, use npm here",
-        "The lockfile of npm does not break the build",
-        "lockfile of npm [...] the build",
-        "use pnpm here. Understood",
-    ],
-)
-def test_scattered_words_are_not_evidence(quote: str) -> None:
-    assert prompt.find_quoted_turn(TURNS, quote) is None
-
-
-@pytest.mark.parametrize("quote", ["", "  ", '"', "...", "No", "use", "...npm..."])
-def test_a_few_letters_prove_nothing(quote: str) -> None:
-    assert prompt.find_quoted_turn(TURNS, quote) is None
-
-
-def test_two_chinese_characters_are_a_word() -> None:
-    turn = Turn("t3", HUMAN, "数据库用连接池")
-    assert prompt.find_quoted_turn([turn], "连接池") == turn
-
-
-@given(st.text(min_size=8, max_size=60).filter(lambda text: len("".join(filter(str.isalnum, text))) >= 8))
-def test_what_somebody_said_is_found_whatever_it_was(said: str) -> None:
-    turn = Turn("t3", HUMAN, f"before {said} after")
-    assert prompt.find_quoted_turn([turn], said) == turn
+def test_the_second_schema_asks_for_what_is_checked() -> None:
+    item = prompt.QUOTE_SCHEMA["properties"]["quotes"]["items"]
+    assert set(item["required"]) == {"number", "quote"}
+    assert json.loads(json.dumps(prompt.QUOTE_SCHEMA)) == prompt.QUOTE_SCHEMA

@@ -28,6 +28,8 @@ MEMORIES = (
         project="shop",
         kind="convention",
         author="model",
+        created="2026-11-18T10:00:00+01:00",
+        valid_from="2026-02-03T09:00:00+01:00",
     ),
     Memory("aaaaaaaa-0000-4000-8000-000000000000", "Commits", "I want short commit messages.", kind="preference"),
 )

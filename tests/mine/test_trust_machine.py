@@ -39,6 +39,10 @@ OWN = ("I like short answers.", "In this project we indent with tabs, whatever e
 APPROVALS = ("Yes, do that.", "Option 2, please.", "Sounds good, go ahead with your proposal.", "好的，继续吧")
 SMALL_TALK = "Thanks a lot, I had no idea that this was in there at all."
 PASTES = ("{}", "Look at this: {}", "- {}\n- and so on", "```\n{}\n```", "{} Do you agree?", 'It says "{}" there.')
+PROPOSED = (  # by Claude alone
+    "Let us publish all events through the outbox table in future.",
+    "We could rotate the signing keys on the first of every month.",
+)
 REPETITIONS = ("{}", "The file says: {} I will do so.", "1. {}\n2. Something else.")
 
 
@@ -70,6 +74,10 @@ STEPS = st.one_of(
     st.tuples(st.just("repeat"), text, form),
     st.tuples(st.just("paste"), text, form),
     st.tuples(st.just("approve"), text, form),
+    st.tuples(st.just("propose"), text, form),
+    st.tuples(st.just("choose"), text, form),
+    st.tuples(st.just("plan"), text, form),
+    st.tuples(st.just("reject"), text, form),
     st.tuples(st.just("own"), text, form),
     st.tuples(st.just("save"), text, form),
     st.tuples(st.just("mine"), st.integers(0, 3), form),
@@ -105,6 +113,47 @@ class Play:
     def approve(self, number: int, shape: int) -> None:
         self.session.human([*APPROVALS, SMALL_TALK][shape % 5])
 
+    def propose(self, number: int, shape: int) -> None:
+        """Claude proposes words of its own, alone or beside those of a tool."""
+        other = self._claims(number, shape)
+        self.session.claude(f"1. {PROPOSED[number % len(PROPOSED)]}\n2. {other}\n\nWhich one?")
+
+    def choose(self, number: int, shape: int) -> None:
+        """Claude asks a question, and the person takes an option or writes an answer."""
+        label = self._claims(number, shape)
+        answer = (label, "Both, please.", OWN[0])[shape % 3]
+        options = [{"label": label, "description": "As it says."}, {"label": "Nothing", "description": ""}]
+        questions = [{"question": "What do we do?", "options": options}]
+        details = {"questions": questions, "answers": {"What do we do?": answer}}
+        self._answer("AskUserQuestion", f'Your questions have been answered: "What do we do?"="{answer}".', details)
+
+    def plan(self, number: int, shape: int) -> None:
+        plan = f"# Plan\n\n1. {self._claims(number, shape)}\n2. {PROPOSED[0]}"
+        if shape % 2:
+            self.session.human(f"Implement the following plan:\n\n{plan}", planContent=plan)
+        else:
+            self._answer("ExitPlanMode", f"User has approved your plan.\n\n## Approved Plan:\n{plan}", {"plan": plan})
+
+    def reject(self, number: int, shape: int) -> None:
+        """The person rejects a call and pastes a reason."""
+        reason = PASTES[shape % len(PASTES)].format(PRINTED[number])
+        text = (
+            f"The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n{reason}"
+        )
+        self._answer("Bash", text, f"Error: {text}", is_error=True)
+        if PRINTED[number] not in self.printed:
+            self.allowed.add(PRINTED[number])
+
+    def _claims(self, number: int, shape: int) -> str:
+        """Words of a tool, if it has printed them, or Claude's own."""
+        is_printed = PRINTED[number] in self.printed and shape % 4 > 0
+        return PRINTED[number] if is_printed else PROPOSED[1]
+
+    def _answer(self, name: str, content: str, details: Any, **more: Any) -> None:
+        self.session.tool(name)
+        block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": content, **more}
+        self.session.add(type="user", message={"role": "user", "content": [block]}, toolUseResult=details)
+
     def own(self, number: int, shape: int) -> None:
         self.session.human(OWN[number % len(OWN)])
 
@@ -131,9 +180,8 @@ class Play:
         notes = [memory for memory in self.memories() if memory.project in (chunk.project, "general")]
         known = tuple(memory.id8 for memory in notes)
         seen = [each for each, end in self.printed.items() if end <= chunk.offset]
-        quotes = [
-            quote for turn in chunk.turns for quote in (turn.text[:300], *turn.text.split("\n")) if len(quote) > 5
-        ]
+        texts = [text for turn in chunk.turns for text in (turn.text, turn.proposal)]
+        quotes = [quote for text in texts for quote in (text[:300], *text.split("\n")) if len(quote) > 5]
         operations = [
             Operation(*change, title, content, kind, scope, 5, (content,), (), quote)
             for quote in dict.fromkeys(reversed(quotes))
@@ -142,6 +190,7 @@ class Play:
                 *seen,
                 *(memory.body for memory in notes),
                 *OWN,
+                *PROPOSED,
             )
             for change in ((ADD, None), *((op, id8) for id8 in known[:2] for op in (UPDATE, SUPERSEDE)))
             for title, kind, scope in (("A rule", "convention", "general"), (content, "preference", "project"))
@@ -167,6 +216,9 @@ class Play:
                 assert memory.layer > 0, f"{each!r} is pinned: {claims}"
                 assert is_saved or not is_rule(memory), f"{each!r} is a rule: {claims}"
                 assert is_saved or memory.project != "general", f"{each!r} is general: {claims}"
+            if memory.body in PROPOSED:  # approved or not, these are Claude's words
+                assert not is_rule(memory), f"{memory.body!r} is a rule"
+                assert memory.project != "general", f"{memory.body!r} is general"
 
 
 def vars_of(chunk: Chunk) -> dict[str, Any]:
@@ -208,6 +260,12 @@ CASES = {
     "a short sentence": [("output", 0, 0), ("approve", 0, 4), MINED, ("paste", 0, 0)],
     "repeated in a later reading": [("output", 1, 0), ("approve", 0, 4), MINED, ("repeat", 1, 0), ("approve", 0, 0)],
     "approved": [("output", 1, 0), ("repeat", 1, 0), ("approve", 0, 0)],
+    "chosen from a list": [("output", 1, 0), ("propose", 1, 1), ("approve", 0, 1)],
+    "chosen in a later reading": [("output", 1, 0), ("propose", 1, 1), MINED, ("approve", 0, 1)],
+    "chosen as an answer": [("output", 1, 0), ("choose", 1, 3)],
+    "approved as a plan": [("output", 1, 0), ("plan", 1, 2)],
+    "approved as a plan of another session": [("output", 1, 0), ("plan", 1, 1)],
+    "pasted as a reason": [("output", 1, 0), ("approve", 0, 4), MINED, ("reject", 1, 0)],
     "a statement proven by small talk": [("output", 1, 0), ("repeat", 1, 0), ("approve", 0, 4)],
     "a statement of an earlier note": [("output", 1, 0), ("repeat", 1, 0), MINED, ("approve", 0, 4)],
 }
@@ -221,6 +279,8 @@ def test_known_ways_to_make_a_rule_of_tool_output_fail(case: str, folder: str) -
 
 def test_hostile_extractor_makes_rules_of_a_persons_words() -> None:
     """Without this, the properties above would hold for an extractor that does nothing."""
+    approved = play([("propose", 0, 0), ("approve", 0, 0), ("choose", 1, 0), ("plan", 0, 0)])
+    assert {memory.confidence for memory in approved if memory.body in PROPOSED} >= {0.8}
     memories = play([("output", 1, 0), ("repeat", 1, 0), ("own", 0, 0), ("own", 1, 0), MINED])
     assert any(is_rule(memory) and memory.body in OWN for memory in memories)
     assert any(memory.project == "general" for memory in memories)

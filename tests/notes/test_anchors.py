@@ -1,8 +1,8 @@
-"""Names that a repository can be asked for, told from words by how they are written."""
+"""Names that a repository can be asked for, told from words by how they are written, and where they are defined."""
 
 import pytest
 
-from memem.notes import repository
+from memem.notes import repository, symbols
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,77 @@ def test_a_name_that_leads_to_another_may_stand_there_in_parts() -> None:
 )
 def test_name_matches_whole_words_only(text: str, stands: bool) -> None:
     assert repository.stands_in("verify", text) is stands
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def verify(token):",
+        "    async def verify(self):",
+        "class verify(Base):",
+        "func (s *Store) verify(ctx context.Context) error {",
+        "func verify() {",
+        "export const verify = (token) => token",
+        "const verify: Check = check",
+        "export default function verify() {",
+        "pub(crate) fn verify(token: &str) -> bool {",
+        "type verify struct {",
+        "public static boolean verify(String token) throws Denied {",
+        "  verify(token) {",
+        "static int *verify(char *token) {",
+        "void Auth::verify(Token token) const {",
+        "verify() {",
+        "#define verify(x) check(x)",
+        "  def self.verify(token)",
+        "verify = 3",
+        "    self.verify = True",
+        "verify: int = 3",
+        "export verify=1",
+        "verify := 3",
+        "  verify: true",
+        '  "verify": true,',
+        "verify: build test",
+        "CREATE TABLE IF NOT EXISTS verify (",
+        'create table "verify" (',
+        "first line\n\ndef verify(): ...\nlast line",
+    ],
+)
+def test_a_definition_is_known_in_any_language(text: str) -> None:
+    assert symbols.is_defined("verify", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "verify(token)",
+        "return verify(token) {",
+        "if (verify(token)) {",
+        "  } else if verify(token) {",
+        "x = verify(token)",
+        "if verify == 3:",
+        "import verify from './verify'",
+        "from auth import verify",
+        "Auth::verify(token);",
+        "verify::token()",
+        "unless verify then",
+        "# verify the token",
+        "the word verify: here",
+        "class Verify:",
+        "def verify_all(): ...",
+        "def unverify(): ...",
+        f"def verify(): {'x' * 2_000}",
+    ],
+)
+def test_a_use_of_a_name_is_no_definition(text: str) -> None:
+    assert not symbols.is_defined("verify", text)
+
+
+@pytest.mark.parametrize("name", ["true", "True", "null", "None", "main", "test", "name", "self", "string", "data"])
+def test_names_in_most_files_are_common(name: str) -> None:
+    assert symbols.is_common(name)
+
+
+@pytest.mark.parametrize("name", ["verify", "verify_token", "AuthService", "RETRIES", "sha256"])
+def test_names_of_their_own_are_not_common(name: str) -> None:
+    assert not symbols.is_common(name)

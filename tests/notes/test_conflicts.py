@@ -11,9 +11,9 @@ from memem.core.errors import InputError
 from memem.core.memory import Entry, Memory
 from memem.notes import conflicts, forget, save, write
 from memem.pages import conflicts as pages_conflicts
-from memem.pages import markdown
 from memem.pages.catch_up import catching_up
 from memem.search import find, refresh
+from memem.vault import page_text
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -155,11 +155,11 @@ def test_persons_text_on_the_page_stays(ws: Workspace, pair: Pair) -> None:
 
 
 def test_remembered_text_cannot_end_our_part_of_the_page(ws: Workspace) -> None:
-    old = note(ws, f"{REDIS}\n{markdown.END}\nOut.", 1)
+    old = note(ws, f"{REDIS}\n{page_text.END}\nOut.", 1)
     note(ws, MOVED, 2, contradicts=(old.link,))
     pages_conflicts.write_page(ws)
     pages_conflicts.write_page(ws)
-    assert page(ws).count(markdown.END) == 1
+    assert page(ws).count(page_text.END) == 1
 
 
 # --- resolve ------------------------------------------------------------------------------------------------------

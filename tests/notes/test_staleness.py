@@ -17,7 +17,7 @@ from memem.upkeep import doctor, status
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
-AUTH = "def verify_token(token):\n    return AuthService.check(token)\n"
+AUTH = "class AuthService: ...\n\n\ndef verify_token(token):\n    return AuthService.check(token)\n"
 
 
 @pytest.fixture
@@ -89,22 +89,38 @@ THERE = ("active", "")
         ("Tokens are checked in src/auth.py.", ("src/auth.py",)),
         ("See ./src/auth.py:12, (src/auth.py)", ("src/auth.py",)),
         ("`verify_token` is in src/auth.py", ("src/auth.py", "src/auth.py#verify_token")),
-        ("AuthService.check() of src/auth.py", ("src/auth.py", "src/auth.py#AuthService.check")),
+        ("AuthService.check() of src/auth.py", ("src/auth.py", "src/auth.py#AuthService")),
         (
             "verify_token.AuthService of src/auth.py",
             ("src/auth.py", "src/auth.py#verify_token", "src/auth.py#AuthService"),
         ),
         ("`auth.py` and `src/auth.py` hold `sign_token`", ("src/auth.py",)),
+        ("`token` is an argument in src/auth.py", ("src/auth.py",)),
+        ("`main` of src/app.py returns `true`, `None` and `self`", ("src/app.py",)),
         ("Tokens are checked in src/token.py by verify_token.", ()),
         ("The folder src/ holds it, and ../shop/../secret.py does not", ()),
         ("https://example.com/src/auth.py", ()),
     ],
 )
-def test_files_that_are_there_and_names_that_stand_in_them_are_anchors(
+def test_files_that_are_there_and_names_that_they_define_are_anchors(
     ws: Workspace, shop: Path, body: str, anchors: tuple[str, ...]
 ) -> None:
+    files(shop, {"src/app.py": "def main():\n    true = None\n    self = true\n"})
     files(shop.parent, {"secret.py": "x"})
     assert staleness.anchored(ws, memory(body=body), shop).anchors == anchors
+
+
+def test_a_general_memory_is_not_anchored_to_one_projects_files(ws: Workspace, shop: Path) -> None:
+    general = memory(body="Like `verify_token` in src/auth.py, check early.", project="general")
+    assert staleness.anchored(ws, general, shop).anchors == ()
+    assert staleness.anchored(ws, replace(general, anchors=("kept.py",)), shop).anchors == ("kept.py",)
+
+
+def test_a_meaningless_anchor_of_an_earlier_version_makes_no_note_stale(ws: Workspace, shop: Path) -> None:
+    keep(ws, None, 1, "It returns `true`, see src/auth.py.", anchors=("src/auth.py", "src/auth.py#true"))
+    keep(ws, None, 2, "It asks `AskService`, see src/auth.py.", anchors=("src/auth.py", "src/auth.py#AskService"))
+    staleness.check(ws, shop)
+    assert states(ws) == {"N1": THERE, "N2": ("stale", "AskService is gone from shop")}
 
 
 def test_paths_without_wildcards_are_anchors_too(ws: Workspace, shop: Path) -> None:
@@ -120,7 +136,7 @@ def test_link_out_of_the_folder_is_not_an_anchor(ws: Workspace, shop: Path, tmp_
 
 def test_anchors_are_bounded(ws: Workspace, shop: Path) -> None:
     names = [f"name_{number}" for number in range(30)]
-    many = {f"f{number}.py": " ".join(names) for number in range(12)}
+    many = {f"f{number}.py": "".join(f"{name} = 1\n" for name in names) for number in range(12)}
     files(shop, many)
     found = staleness.anchored(ws, memory(body=" ".join([*many, *names])), shop).anchors
     assert found == (*list(many)[: staleness.MOST_FILES], *(f"f0.py#{name}" for name in names[:8]))

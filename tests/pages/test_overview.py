@@ -12,11 +12,12 @@ from memem.notes import forget, review, undo
 from memem.notes import write as notes_write
 from memem.pages import conflicts, markdown, refresh
 from memem.pages.catch_up import catching_up
-from memem.pages.markdown import BEGIN, END
 from memem.search import rebuild
 from memem.search import refresh as search_refresh
 from memem.transfer import import_
 from memem.upkeep import purge as purge_flow
+from memem.vault import page_text
+from memem.vault.page_text import BEGIN, END
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -116,7 +117,7 @@ def test_home_lists_conflicts_reviews_and_recent_changes(ws: Workspace) -> None:
     home = page(ws, "Home.md")
     assert "## Conflicts\n\n- [[memem/Conflicts|1 to resolve]]" in home
     assert "## Waiting for review\n\n- [[is-it-so-99999999|Is ((it)) so]]: it was forgotten once" in home
-    changed = home.partition("## Recently changed")[2]
+    changed = home.partition("## Latest")[2]
     assert changed.index("Note 2") < changed.index("Note 1")
 
 
@@ -426,7 +427,9 @@ def test_every_line_of_pages_is_recognised(ws: Workspace) -> None:
     keep(ws, 7, valid_to="2020-01-01", project="über-blog")
     refresh.write_pages(ws)
     written = ["Home.md", "projects/shop.md", *(f"projects/{each.name}" for each in ws.store.paths.projects.glob("ü*"))]
-    lines = [line for name in written for line in markdown.get_own_lines(page(ws, name)) if not line.startswith("<!--")]
+    lines = [
+        line for name in written for line in page_text.get_own_lines(page(ws, name)) if not line.startswith("<!--")
+    ]
     assert len(lines) > 20
     assert [line for line in lines if line and not markdown.is_overview_line(line)] == []
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from memem.core.errors import NoteChanged, VaultUnwritable
 from memem.core.project import normalise
 from memem.pages import markdown
-from memem.pages.markdown import BEGIN, END, file_stem, merge_part, remove_page, write_part
+from memem.pages.markdown import file_stem, merge_part, remove_page, write_part
+from memem.vault import page_text
 from memem.vault.obsidian import VaultNames, find_violations
+from memem.vault.page_text import BEGIN, END
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=80)
 
@@ -47,7 +49,7 @@ def test_deleted_mark_replaces_no_user_text(gone: str) -> None:
 @pytest.mark.parametrize("begin", [BEGIN, "<!-- memem writes from here -->"])
 def test_marks_of_earlier_versions_are_replaced(begin: str) -> None:
     page = f"Above.\n\n{begin}\nold\n<!-- to here; what you write around it stays -->\n\nBelow.\n"
-    assert markdown.get_own_lines(page) == ["old"]
+    assert page_text.get_own_lines(page) == ["old"]
     assert merge_part(page, "new") == f"Above.\n\n{BEGIN}\nnew\n{END}\n\nBelow.\n"
 
 
@@ -209,7 +211,7 @@ def test_escaped_text_starts_no_markup(words: str) -> None:
         line = markdown.escape(said)
         assert find_violations(line, VaultNames([])) == []
         assert "<!--" not in line
-        assert markdown.find_own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
+        assert page_text.find_own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
 
 
 def test_unescape_reverses_escape() -> None:

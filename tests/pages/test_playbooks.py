@@ -8,11 +8,13 @@ import pytest
 
 from memem.core.memory import Memory
 from memem.notes import forget, write
-from memem.pages import markdown, read_playbook, refresh
+from memem.pages import read_playbook, refresh
 from memem.pages.playbook_page import MAX_PAGE_CHARS
 from memem.pages.read_playbook import DECISIONS, TRAPS
+from memem.safety import quote
 from memem.search import refresh as search_refresh
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
+from memem.vault import page_text
 from memem.workspace import Workspace
 from tests.pages.test_overview import keep
 
@@ -61,8 +63,8 @@ def test_page_of_an_earlier_version_is_read_and_renewed_in_place(ws: Workspace) 
     path = playbook(ws)
     new = path.read_text().replace("## Known pitfalls\n", "## Known pitfalls\n- Mine.\n")
     before = {
-        markdown.BEGIN: "<!-- memem writes from here -->",
-        markdown.END: "<!-- to here; what you write around it stays -->",
+        page_text.BEGIN: "<!-- memem writes from here -->",
+        page_text.END: "<!-- to here; what you write around it stays -->",
         "## Current decisions": "## Decisions in force",
         "## Known pitfalls": "## Known traps",
     }
@@ -258,13 +260,42 @@ def test_cleared_lines_are_not_checked_again(ws: Workspace, monkeypatch: pytest.
     assert read_playbook.load_meta(ws, "recited") == {}
 
 
-def test_long_statement_is_shortened(ws: Workspace) -> None:
-    keep(ws, 1, "Tokens are signed. " + "word " * 100, kind="decision")
+@pytest.mark.parametrize(
+    ("statement", "line"),
+    [
+        (
+            f"Tokens are signed, e.g. by `a. B`. Keys rotate. Then {'word ' * 100}",
+            "Tokens are signed, e.g. by 'a. B'. Keys rotate.",
+        ),
+        (f"Tokens are signed{' by us' * 20}, since {'word ' * 100}", f"Tokens are signed{' by us' * 20}…"),
+    ],
+)
+def test_a_long_statement_is_cut_where_a_reader_would_pause(ws: Workspace, statement: str, line: str) -> None:
+    keep(ws, 1, statement, kind="decision")
+    assert f"\n- {line} [[" in playbook(ws).read_text()
+    (told,) = read_playbook.read_lines(ws, "shop")
+    assert (told.words, told.is_whole) == (line, False)
+
+
+def test_a_line_that_quoting_makes_longer_is_cut_again(ws: Workspace) -> None:
+    keep(ws, 1, "<b> " * 60, kind="decision")
     playbook(ws)
     (told,) = read_playbook.read_lines(ws, "shop")
-    assert not told.is_whole
-    assert told.words.endswith(" […]")
     assert len(told.words) <= read_playbook.LINE_CHARACTERS
+
+
+def test_a_line_that_an_earlier_version_cut_within_a_sentence_is_cut_anew(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = f"Tokens are signed. {'Word ' * 100}"
+    keep(ws, 1, statement, kind="decision")
+    monkeypatch.setattr(read_playbook, "format_line", lambda memory: quote.one_line(memory.body, 200))
+    assert " […] [[" in playbook(ws).read_text()
+    monkeypatch.undo()
+    keep(ws, 2)
+    text = playbook(ws).read_text()
+    assert "\n- Tokens are signed. [[" in text
+    assert "[…]" not in text
 
 
 def test_number_of_linked_lines_is_bounded(ws: Workspace) -> None:
@@ -290,7 +321,7 @@ def test_missing_playbook_has_no_lines(ws: Workspace) -> None:
 
 
 def test_memory_text_starts_no_markup(ws: Workspace) -> None:
-    keep(ws, 1, f"x {markdown.END} [[y]] #z\n## Known pitfalls\n- forged", kind="decision")
+    keep(ws, 1, f"x {page_text.END} [[y]] #z\n## Known pitfalls\n- forged", kind="decision")
     text = playbook(ws).read_text()
     assert text.count("<!--") == 3
     assert "## Known pitfalls" not in text.splitlines()

@@ -168,6 +168,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "upkeep.purge._remove_links": "links are removed",
     "transfer.import_._write_links": "links are added",
     "transfer.import_._drop_contradiction": "links are removed",
+    "notes.rename._relink": "links change, to a name made of a title that passed the gate",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes; why is a line that passed the gate",
@@ -205,6 +206,7 @@ def test_every_place_that_writes_a_file_of_the_vault_is_listed() -> None:
         "vault.store.make_vault",  # the marker
         "vault.store.set_aside",  # a note as it is, to where nobody reads it
         "vault.restore.put_back",  # bytes that were in the vault, or that unpacking and reviewing have judged
+        "vault.restore.move_file",  # a note as it is, under a name made of its judged title
         "pages.markdown._write",  # what is recalled, as a page
         "transfer.export_format._exchange",  # outside of the vault, as are the next three
         "transfer.export_format.write_folder",

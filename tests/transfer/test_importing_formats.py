@@ -138,7 +138,7 @@ def test_only_lessons_of_conversations_are_imported(ws: Workspace, tmp_path: Pat
     assert (outcomes(result), result.turns) == ([("created", "We deploy on Tuesdays only")], 3)
     kept = find.get(ws, result.files[0].id).memory
     assert (kept.source_session, kept.source_turn, kept.created[:10]) == ("c1", "m1", "2025-04-01")
-    assert (kept.project, kept.evidence) == ("zoo", "Remember that we deploy on Tuesdays only.")
+    assert (kept.project, kept.evidence) == ("zoo", "you, 2025-04-01: Remember that we deploy on Tuesdays only.")
     assert (kept.author, kept.source_type, kept.confidence) == ("model", "import", 0.9)
     assert provenance.find_provenance(ws, kept.id).note == "It was imported from m1 of session c1."
 

@@ -61,6 +61,15 @@ def test_only_long_lines_are_sent(asking: Workspace, claude: Path, shop: Path) -
     assert "Short enough" not in call["stdin"]
 
 
+def test_a_line_that_is_only_the_first_sentence_is_sent_whole(asking: Workspace, claude: Path, shop: Path) -> None:
+    keep(asking, 3, f"Keys rotate. They do so every week, {'and every day ' * 20}too.", kind="decision")
+    refresh.write_pages(asking)
+    assert "\n- Keys rotate. [[" in page(asking)
+    refine_playbook.refine(asking, shop)
+    (call,) = calls(claude)
+    assert "<line id=00000003>\nKeys rotate. They do so every week" in call["stdin"]
+
+
 @pytest.mark.parametrize(
     ("id8", "text"),
     [

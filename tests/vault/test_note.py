@@ -1,5 +1,6 @@
 """A memory becomes a note that Obsidian shows well, and a note a person changed becomes the same memory again."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -88,7 +89,60 @@ def test_a_rewrite_changes_what_was_asked_and_nothing_else(memory: Memory, impor
     assert [line for line in after.document.text.splitlines() if not line.startswith(_CHANGED)] == kept
 
 
-_CHANGED = ("importance:", "title:", "written_hash:")
+_CHANGED = ("importance:", "title:", "aliases:", "written_hash:")
+
+
+def test_a_new_note_begins_with_what_people_read_and_ends_with_what_memem_needs() -> None:
+    names = list(read(note.new_text(FULL)).document.entries)
+    assert names[:5] == ["title", "project", "kind", "aliases", "tags"]
+    assert names[-3:] == ["id", "schema_version", "written_hash"]
+
+
+@settings(max_examples=examples(200))
+@given(st.data(), _memories, _line.filter(bool))
+def test_any_order_of_properties_survives_a_rewrite(data: st.DataObject, memory: Memory, title: str) -> None:
+    head, body = note.new_text(memory).removeprefix("---\n").split("---\n", 1)
+    shuffled = data.draw(st.permutations([*head.splitlines(), "mine: 007", "# a comment"]))
+    before = read("\n".join(["---", *shuffled, "---", body]))
+    assert before.memory == memory
+    after = note.rewrite_text(before, replace(memory, title=title, importance=1))
+    changed = {"title": 1, "aliases": 1, "importance": 1}
+    kept = [line for line in before.document.text.splitlines() if line.partition(":")[0] not in changed]
+    assert [line for line in after.splitlines() if line.partition(":")[0] not in changed] == kept
+    assert list(read(after).document.entries) == list(before.document.entries)
+    assert read(after).memory == replace(memory, title=title, importance=1)
+
+
+def test_a_new_note_has_its_title_as_an_alias_so_that_obsidian_finds_it() -> None:
+    assert read(note.new_text(FULL)).document.many("aliases") == (FULL.title,)
+
+
+@pytest.mark.parametrize(
+    ("aliases", "after"),
+    [
+        (f'["{FULL.title}"]', ("New",)),
+        (f'["JWT", "{FULL.title}", "signing"]', ("JWT", "New", "signing")),
+        (f'"{FULL.title}"', ("New",)),
+        (f'["{FULL.title}", "New"]', ("New",)),
+        ('["JWT"]', ("JWT",)),
+        ("", ()),
+    ],
+)
+def test_only_the_alias_with_the_old_title_follows_the_title(aliases: str, after: tuple[str, ...]) -> None:
+    before = read(re.sub("aliases:.*", f"aliases: {aliases}".rstrip(), note.new_text(FULL)))
+    text = note.rewrite_text(before, replace(FULL, title="New"))
+    assert read(text).document.many("aliases") == after
+
+
+def test_a_note_without_aliases_gets_none() -> None:
+    before = read(re.sub("aliases:.*\n", "", note.new_text(FULL)))
+    assert "aliases" not in note.rewrite_text(before, replace(FULL, title="New"))
+
+
+@pytest.mark.parametrize("aliases", ["{a: b}", "[[a, b], c]"])
+def test_aliases_that_are_no_list_of_texts_stay(aliases: str) -> None:
+    before = read(re.sub("aliases:.*", f"aliases: {aliases}", note.new_text(FULL)))
+    assert f"\naliases: {aliases}\n" in note.rewrite_text(before, replace(FULL, title="New"))
 
 
 def test_evidence_survives_a_new_statement() -> None:

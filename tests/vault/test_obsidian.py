@@ -34,7 +34,7 @@ GOLDEN = re.findall(
 
 @pytest.mark.parametrize("golden", [re.sub(r"^  ", "", text, flags=re.MULTILINE) for text in GOLDEN])
 def test_every_golden_note_keeps_to_the_conventions(golden: str) -> None:
-    assert golden.startswith("---\nid: ")
+    assert golden.startswith("---\ntitle: ")
     assert find_violations(golden, VaultNames(["other-note-12345678.md", "older-87654321.md"])) == []
 
 

@@ -12,8 +12,8 @@ import pytest
 from memem.core.errors import InputError, NoteChanged, NoteError, NoteUnreadable, VaultMissing, VaultUnwritable
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
-from memem.pages.markdown import BEGIN
 from memem.vault import store as stores
+from memem.vault.page_text import BEGIN
 from memem.vault.store import Store
 
 MEMORY = Memory(id="aaaaaaaa-0000-4000-8000-000000000000", title="A fact", body="The sky is blue.")
@@ -89,13 +89,10 @@ def test_outside_memories_only_files_with_an_id_are_ours(store: Store) -> None:
     (store.paths.ours / "mine.md").write_text("---\ntitle: my page\n---\n")
     (store.paths.ours / "moved.md").write_text("---\nid: aaaaaaaa\n---\n")
     (store.paths.ours / "bom.md").write_text("\ufeff---\nid: aaaaaaaa\n---\n")
-    assert [store.is_memory(name) for name in ("mine.md", "moved.md", "bom.md", "memories/any.md", "gone.md")] == [
-        False,
-        True,
-        True,
-        True,
-        False,
-    ]
+    (store.paths.ours / "last.md").write_text('---\ntitle: "id"\nkeys:\n  - id\n"id": aaaaaaaa\n---\n')
+    (store.paths.ours / "below.md").write_text("---\ntitle: my page\n---\nid: aaaaaaaa\n")
+    names = ("mine.md", "moved.md", "bom.md", "last.md", "below.md", "memories/any.md", "gone.md")
+    assert [store.is_memory(name) for name in names] == [False, True, True, True, False, True, False]
 
 
 def test_a_created_note_is_readable_and_complete(store: Store) -> None:

@@ -11,7 +11,7 @@ from memem.core import processes
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.command import Command, is_confirmed
-from memem.mine import drain, schedule
+from memem.mine import drain, order, schedule
 from memem.mine import history as mine_history
 from memem.mine.ask import SAVED, Mined
 from memem.mine.history import Plan
@@ -57,7 +57,8 @@ def mine(ws: Workspace, options: argparse.Namespace) -> int:
     if options.all:
         nothing = _ALL_MINED
         with output.progress(_MINING, quiet=options.json) as progress:
-            done = schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, _with_pages(ws, progress))
+            paths = order.sort_unmined(ws, schedule.unmined_sessions(ws, since), since)
+            done = schedule.mine_all(ws, paths, since, _with_pages(ws, progress))
     elif options.retry:
         done, nothing = schedule.retry(ws), "There is nothing to retry."
     else:

@@ -25,6 +25,7 @@ OUTCOMES = {
     "created": "saved",
     "updated": "added to",
     "superseded": "saved as a replacement",
+    "outdated": "saved as outdated",
     "proposed": "proposed for review",
 }
 MIN_LAST_COLUMN, COLUMN_GAP = 24, 3
@@ -209,16 +210,16 @@ def degraded(why: str) -> None:
 def entries(found: Sequence[Entry], *, with_period: bool = False, empty: str = "No matches.") -> None:
     """Print memories as a list, with scores if they have any; `with_period` shows when each was valid."""
     scored = any(isinstance(entry, Hit) for entry in found)
-    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "valid" if with_period else "updated"]
+    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "valid" if with_period else "date"]
     rows = []
     for entry in found:
         memory = entry.memory
         score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
         remark = dates.describe_status(memory)
         title = f"{memory.title} ({remark})" if remark and not with_period else memory.title
-        when = dates.describe_period(memory) if with_period else memory.updated[:10]
+        when = dates.describe_period(memory) if with_period else dates.said_on(memory)
         rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
-    dropped_first = [name for name in ("by", "kind", "updated", "score", "project") if name in headings]
+    dropped_first = [name for name in ("by", "kind", "date", "score", "project") if name in headings]
     table([*headings, "title"], rows, optional=dropped_first, empty=empty)
 
 
@@ -230,7 +231,7 @@ def whole(entry: Entry) -> None:
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
-    say(" · ".join([*facts, dates.describe_status(memory) or memory.status, memory.updated[:10]]))
+    say(" · ".join([*facts, dates.describe_status(memory) or memory.status, dates.said_on(memory)]))
     say(f"memem/{entry.path}\n\n{memory.body}" if entry.path else f"\n{memory.body}")
     if memory.evidence:
         say()

@@ -141,6 +141,11 @@ def timeline(ws: Workspace, identity: str, *, project: str | None = None, beyond
     return Timeline(entry, predecessors, successors, related, contradicts, earlier, later)
 
 
+def list_predecessors(ws: Workspace, entry: Entry) -> list[Entry]:
+    """The notes that a note replaced, those that they replaced, and so on; the closest first."""
+    return list(_chain(ws, entry, "supersedes", "superseded_by"))
+
+
 def _chain(ws: Workspace, entry: Entry, name: str, back: str) -> Iterator[Entry]:
     """Follow a property, or its inverse in other notes, from note to note, the closest first."""
     seen, ahead = {entry.id}, [entry]

@@ -1,0 +1,92 @@
+"""The evidence of a memory: the quoted words, each with the person or Claude who said them and the day.
+
+Words of Claude's that a person approved have the answer behind them: `Claude proposed, 2026-11-18: … · you: "1"`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from memem.core.conversation import HUMAN, PLAN, Turn
+
+PERSON, CLAUDE, PROPOSAL = "you", "Claude", "Claude proposed"
+MAX_ANSWER_CHARS = 80
+_HEAD = re.compile(rf"^({PERSON}|{PROPOSAL}|{CLAUDE})(?:, ([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}))?: (?=\S)", re.MULTILINE)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One quote. Notes written before 0.12, and people, name neither speaker nor day."""
+
+    words: str
+    speaker: str = ""
+    day: str = ""  # ISO, in the zone in which it was said
+
+
+def quote_turn(turn: Turn, words: str) -> Evidence:
+    day = _DAY.match(turn.time)
+    return Evidence(words, PERSON if turn.role == HUMAN else CLAUDE, day[0] if day else "")
+
+
+def quote_proposal(turn: Turn, words: str) -> Evidence:
+    """Quote Claude's words and the answer by which the person approved them."""
+    day, answer = _DAY.match(turn.time), " ".join(turn.text.split())
+    if len(answer) > MAX_ANSWER_CHARS:
+        answer = f"{answer[:MAX_ANSWER_CHARS].rstrip()}…"
+    approval = "you approved this plan" if turn.place == PLAN else f'{PERSON}: "{answer}"'
+    return Evidence(f"{words.strip()} · {approval}", PROPOSAL, day[0] if day else "")
+
+
+def render_evidence(evidence: Evidence) -> str:
+    """Render a quote as `you, 2026-11-18: its words`; more lines follow as they are."""
+    head = evidence.speaker and f"{evidence.speaker}{evidence.day and f', {evidence.day}'}: "
+    lines = [line.rstrip() for line in evidence.words.strip().splitlines()]
+    # Words cannot pass for a quote of somebody else: such a line is joined to the one before.
+    safe = lines[:1]
+    for line in lines[1:]:
+        if head and _HEAD.match(line):
+            safe[-1] += f" {line}"
+        else:
+            safe.append(line)
+    return head + "\n".join(safe)
+
+
+def parse_evidence(text: str) -> list[Evidence]:
+    """Return the quotes in a memory's evidence; each line that no head precedes is one of its own."""
+    quotes: list[Evidence] = []
+    for line in text.splitlines():
+        if head := _HEAD.match(line):
+            quotes.append(Evidence(line[head.end() :], head[1], head[2] or ""))
+        elif quotes and quotes[-1].speaker:
+            last = quotes[-1]
+            quotes[-1] = Evidence(f"{last.words}\n{line}", last.speaker, last.day)
+        else:
+            quotes.append(Evidence(line))
+    return quotes
+
+
+def quoted_words(text: str) -> str:
+    """Return the evidence without speakers and days."""
+    return "\n".join(quote.words for quote in parse_evidence(text))
+
+
+def has_quote(text: str, evidence: str) -> bool:
+    """Whether evidence has a quote as lines of its own: `use npm` is not in `do not use npm`."""
+    return f"\n{quoted_words(evidence)}\n" in f"\n{quoted_words(text)}\n"
+
+
+def append_evidence(old: str, new: str) -> str:
+    """Add quotes to others. Those without a speaker go first: after a quote with one they would pass for its lines."""
+    if not old or not new:
+        return old or new
+    has_speaker = _HEAD.match(new) or not _HEAD.search(old)
+    return f"{old}\n{new}" if has_speaker else f"{new}\n{old}"
+
+
+def merge_evidence(one: str, other: str) -> str:
+    """Join the evidence of two memories, each quote once."""
+    quotes: dict[str, Evidence] = {}
+    for quote in (*parse_evidence(one), *parse_evidence(other)):
+        quotes.setdefault(quote.words, quote)
+    ordered = sorted(quotes.values(), key=lambda quote: bool(quote.speaker))
+    return "\n".join(map(render_evidence, ordered))
