@@ -19,7 +19,7 @@ _LONG_WORD = re.compile(rf"\S{{{MIN_ORDER_CHARS // 2},}}")
 _JOINED = re.compile(r"[^\W\d_]+(?:[\W\d_]+[^\W\d_]+){2}")
 _TELLING = re.compile(
     "ignor|forget|disreg|overrid|bypass|instru|anweis|anterior|previo|preced|prior|system|prompt|rule|regel|direct|obey"
-    "|reveal|secret|you|claude|assist|user|human|memory|approv|permi|exfil|curl|send|[^\x00-\x7f]|(?:\\b[a-z][\\W_]){4}",
+    "|reveal|secret|you|claude|assist|user|human|memory|approv|permi|exfil|curl|send|erongi|[^\x00-\x7f]|(?:\\b[a-z][\\W_]){4}",
     re.IGNORECASE,
 )
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")

@@ -1,7 +1,8 @@
 """`memem/.reviewed.jsonl`: a person's verdicts on notes that read like instructions. Lines are added, never changed.
 
 A sync can bring lines from anywhere. So an acceptance counts only with a signature by this home's own key; rejections
-and withdrawals only hide a note, and count from everywhere.
+and withdrawals only hide a note, and count from everywhere. It counts for the project, kind and layer that the note
+had; earlier versions did not record them.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,22 +40,22 @@ def verdicts_stamp(ws: Workspace) -> str:
 
 def verdict_on(ws: Workspace, memory: Memory) -> str:
     """A person's verdict on these words: accepted, rejected, or waiting."""
-    return _last(ws, hash_words(memory))[0]
+    return _last(ws, memory)[0]
 
 
 def is_accepted_elsewhere(ws: Workspace, memory: Memory) -> bool:
     """Tell whether these words wait although the file has an acceptance, which this home has not signed."""
-    said, _, elsewhere = _last(ws, hash_words(memory))
+    said, _, elsewhere = _last(ws, memory)
     return said == WAITING and elsewhere
 
 
 def record_verdict(ws: Workspace, memory: Memory, word: str, time: str) -> None:
     """Record that a person accepts or rejects these words, or takes that back (waiting)."""
     key = ensure_key(ws) if word == ACCEPTED else b""
-    words = hash_words(memory)
-    before, said, _ = _last(ws, words)
+    before, said, _ = _last(ws, memory)
     # An earlier verdict may have come from a clock that was ahead.
-    line = _line(words, word, max(time, said), key)
+    verdict = _Verdict(max(time, said), hash_words(memory), word, _hash_claims(memory) if word == ACCEPTED else "")
+    line = _line(verdict, key)
     try:
         files.append_line(ws.store.paths.reviewed, line, fsync=ws.settings.fsync)
         if before == ACCEPTED != word:
@@ -68,11 +70,16 @@ def _renew_key(ws: Workspace) -> None:
     """Sign the acceptances that still count with a new key, so that an old copy of the file brings none back."""
     path, key = ws.store.paths.reviewed, os.urandom(KEY_BYTES)
     stamp = files.stamp(path)
-    counting = _gathered(path, stamp, _read_key(ws)) if stamp else {}
-    lines = [_line(words, word, time, key) for words, (word, time, _) in counting.items() if word == ACCEPTED]
+    counting = _gathered(path, stamp) if stamp else {}
+    before = _read_key(ws)
+    lines = [_line(each, key) for verdicts in counting.values() for each in verdicts if _is_counting(each, before)]
     if lines:
         files.append_line(path, b"\n".join(lines), fsync=ws.settings.fsync)
     files.write_atomic(ws.home.review_key, key, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+
+
+def _is_counting(verdict: _Verdict, key: bytes) -> bool:
+    return verdict.said == ACCEPTED and verdict.is_signed(key)
 
 
 def hash_words(memory: Memory) -> str:
@@ -81,6 +88,14 @@ def hash_words(memory: Memory) -> str:
 
     words = json.dumps((memory.title, memory.body, memory.evidence, *memory.keys, *memory.tags, *memory.paths))
     return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16, person=b"memem reviewed").hexdigest()
+
+
+def _hash_claims(memory: Memory) -> str:
+    """Hash where a memory is shown: an acceptance for one project is none for all sessions."""
+    from hashlib import blake2b
+
+    claims = json.dumps((memory.project, memory.kind, memory.layer))
+    return blake2b(claims.encode("utf-8", "surrogatepass"), digest_size=16, person=b"memem claims").hexdigest()
 
 
 def ensure_key(ws: Workspace) -> bytes:
@@ -100,15 +115,15 @@ def sign_earlier(ws: Workspace, *, always: bool = False) -> None:
     path = ws.store.paths.reviewed
     if _read_key(ws):
         return
-    said = {words: (word, time) for time, words, word, _ in _read_lines(path)} if path.exists() else {}
-    accepted = {words: time for words, (word, time) in said.items() if word == ACCEPTED}
+    said = {each.words: each for each in _read_lines(path)} if path.exists() else {}
+    accepted = {words: each for words, each in said.items() if each.said == ACCEPTED}
     if not accepted and not always:
         return
     key = os.urandom(KEY_BYTES)
     proven = sorted(accepted.keys() & set(_hash_accepted(ws))) if accepted else []
     with suppress(OSError):
         if proven:
-            lines = b"\n".join(_line(words, ACCEPTED, accepted[words], key) for words in proven)
+            lines = b"\n".join(_line(replace(accepted[words], claims=""), key) for words in proven)
             files.append_line(path, lines, fsync=ws.settings.fsync)
         files.make_private_folder(ws.home.state)
         if files.stamp(ws.home.review_key):  # it is damaged
@@ -141,48 +156,75 @@ def _hash_accepted(ws: Workspace) -> Iterator[str]:
                 yield hash_words(cleanse(notes.parse(path, data, identity).memory).memory)
 
 
-def _line(words: str, word: str, time: str, key: bytes) -> bytes:
-    line = {"of": words, "said": word, "time": time}
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A line of the file; an acceptance without `claims` is an earlier version's and counts for all."""
+
+    time: str
+    words: str
+    said: str
+    claims: str = ""
+    signature: str = ""
+
+    def is_signed(self, key: bytes) -> bool:
+        return bool(key) and self.signature == _sign(key, self)
+
+
+def _line(verdict: _Verdict, key: bytes) -> bytes:
+    line = {"of": verdict.words, "said": verdict.said, "time": verdict.time}
+    if verdict.claims:
+        line["as"] = verdict.claims
     if key:
-        line["by"] = _sign(key, words, word, time)
+        line["by"] = _sign(key, verdict)
     return json.dumps(line, separators=(",", ":")).encode()
 
 
-def _sign(key: bytes, *parts: str) -> str:
+def _sign(key: bytes, verdict: _Verdict) -> str:
     from hashlib import blake2b
 
+    parts = [verdict.words, verdict.said, verdict.time, *([verdict.claims] if verdict.claims else [])]
     data = json.dumps(parts).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=16, key=key, person=b"memem reviewed").hexdigest()
 
 
-def _last(ws: Workspace, words: str) -> tuple[str, str, bool]:
+def _last(ws: Workspace, memory: Memory) -> tuple[str, str, bool]:
     """The last verdict that counts, its time, and whether somebody else has accepted the words since."""
-    found = files.stamp(ws.store.paths.reviewed)
-    verdicts = _gathered(ws.store.paths.reviewed, found, _read_key(ws)) if found else {}
-    return verdicts.get(words, (WAITING, "", False))
+    path, claims = ws.store.paths.reviewed, _hash_claims(memory)
+    stamp, key = files.stamp(path), _read_key(ws)
+    said, time, elsewhere = WAITING, "", False
+    for each in _gathered(path, stamp).get(hash_words(memory), ()) if stamp else ():
+        if each.said == ACCEPTED and not each.is_signed(key):
+            elsewhere = True
+            continue
+        time = each.time
+        if each.said != ACCEPTED or each.claims in ("", claims):
+            said, elsewhere = each.said, False
+    return said, time, elsewhere
 
 
 @lru_cache(maxsize=4)
-def _gathered(path: Path, stamp: Stamp, key: bytes) -> dict[str, tuple[str, str, bool]]:
+def _gathered(path: Path, stamp: Stamp) -> dict[str, list[_Verdict]]:
+    """Map words to the last rejection or withdrawal and all acceptances behind it, oldest first."""
     del stamp  # part of the cache key
-    found = dict[str, tuple[str, str, bool]]()
-    for time, words, word, signature in _read_lines(path):
-        if word != ACCEPTED or (key and signature == _sign(key, words, word, time)):
-            found[words] = (word, time, False)
+    found = dict[str, list[_Verdict]]()
+    for each in _read_lines(path):
+        if each.said == ACCEPTED:
+            found.setdefault(each.words, []).append(each)
         else:
-            found[words] = (*found.get(words, (WAITING, ""))[:2], True)
+            found[each.words] = [each]
     return found
 
 
-def _read_lines(path: Path) -> list[tuple[str, str, str, str]]:
-    """Read time, words, verdict and signature, the oldest first; a sync may have merged the lines of two machines."""
-    lines = []
+def _read_lines(path: Path) -> list[_Verdict]:
+    """Read verdicts, the oldest first; a sync may have merged the lines of two machines."""
+    verdicts = []
     for line in read_file_lines(path):
         with suppress(ValueError, TypeError, KeyError):  # it is torn, or not understood
             read = from_json(line)
             if read["said"] in (ACCEPTED, REJECTED, WAITING):
-                lines.append((str(read["time"]), str(read["of"]), str(read["said"]), str(read.get("by", ""))))
-    return sorted(lines, key=itemgetter(0))
+                more = (str(read.get("as", "")), str(read.get("by", "")))
+                verdicts.append(_Verdict(str(read["time"]), str(read["of"]), str(read["said"]), *more))
+    return sorted(verdicts, key=attrgetter("time"))
 
 
 def _read_key(ws: Workspace) -> bytes:

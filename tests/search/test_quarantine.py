@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -199,6 +200,36 @@ def test_an_acceptance_cannot_be_forged_by_a_sync(ws: Workspace, note: Path, oth
     forge(ws, by=own)
     assert search_ids(ws) == [], "nor with the signature of another line"
     assert signed in ws.store.paths.reviewed.read_text()
+
+
+@pytest.mark.parametrize("change", ["project: general", "layer: 1", "kind: convention"])
+def test_an_acceptance_counts_only_where_the_note_was_shown(ws: Workspace, note: Path, change: str) -> None:
+    review.accept(ws, IDENTITY)
+    assert search_ids(ws) == [IDENTITY]
+    name = change.partition(":")[0]
+    text = re.sub(rf"^{name}: .*\n", "", note.read_text(), flags=re.MULTILINE)
+    note.write_text(text.replace("---\n", f"---\n{change}\n", 1))
+    assert search_ids(ws) == []
+    review.accept(ws, IDENTITY)
+    assert search_ids(ws) == [IDENTITY]
+    note.write_text(NOTE)
+    assert search_ids(ws) == [IDENTITY], "both have been accepted"
+
+
+def test_an_acceptance_of_an_earlier_version_counts_as_it_did(ws: Workspace, note: Path) -> None:
+    review.accept(ws, IDENTITY)
+    key, memory = ws.home.review_key.read_bytes(), find.get(ws, IDENTITY).memory
+    earlier = verdicts._Verdict("2026-01-01T00:00:00+00:00", verdicts.hash_words(memory), "accepted")
+    ws.store.paths.reviewed.write_bytes(verdicts._line(earlier, key) + b"\n")
+    assert b'"as"' not in ws.store.paths.reviewed.read_bytes()
+    assert search_ids(ws) == [IDENTITY]
+
+
+def test_an_acceptance_without_its_claims_does_not_count(ws: Workspace, note: Path) -> None:
+    review.accept(ws, IDENTITY)
+    (line,) = ws.store.paths.reviewed.read_text().splitlines()
+    ws.store.paths.reviewed.write_text(json.dumps({k: v for k, v in json.loads(line).items() if k != "as"}) + "\n")
+    assert search_ids(ws) == []
 
 
 def test_an_old_copy_of_the_file_brings_no_acceptance_back(ws: Workspace, note: Path) -> None:

@@ -128,10 +128,22 @@ def _spell_out(name: str) -> Iterator[str]:
             yield words
             if not words.isascii():
                 yield words.translate(LOOK_ALIKE)
+        if any(word in words for word in _REVERSED):
+            yield words[::-1]
+        if "x" in words and "ignor" in words:
+            yield words.replace("x", " ")
+        if not text.isascii():
+            parted = "".join(char if char.isascii() or _is_cased(char) else " " for char in text)
+            yield _fold(" ".join(_PATTERNS["letters"].findall(parted))).translate(LOOK_ALIKE)
         if any(map(str.isdigit, text)):
             yield _fold(" ".join(_PATTERNS["signs"].findall(text))).translate(_LEET)
     if len(name) >= MIN_ENCODED_CHARS:
         yield from (_fold(" ".join(_PATTERNS["letters"].findall(text))) for text in _decode_word(name))
+
+
+def _is_cased(char: str) -> bool:
+    """Whether a character belongs to a word in a script with cases; others may separate words, such as `²` and `ー`."""
+    return unicodedata.category(char) in ("Lu", "Ll", "Lt", "Mn", "Mc", "Cf")
 
 
 def _fold(text: str) -> str:
