@@ -23,7 +23,7 @@ from rapidfuzz import fuzz
 from bench import measure
 from bench.options import shared
 from memem.core.conversation import HUMAN, Turn
-from memem.mine.quotes import MIN_SCORE, match_quote
+from memem.mine.proof.quotes import MIN_SCORE, match_quote
 from memem.transcript import session as transcript_session
 
 VARIANTS, WRONG = 300, 2_000

@@ -13,7 +13,7 @@ from memem.core.errors import FREE
 from memem.core.memory import Memory
 from memem.core.shorten import first_sentence, shorten
 from memem.mine import prompt, rules
-from memem.mine.quotes import match_quote
+from memem.mine.proof.quotes import match_quote
 from memem.model import claude, plugin
 from memem.notes import repository, symbols
 from memem.pages import markdown, playbook_page

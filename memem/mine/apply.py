@@ -18,10 +18,10 @@ from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
 from memem.inject.prompt_kinds import is_approval
-from memem.mine.origins import Origins
-from memem.mine.origins import of_chunk as read_origins
-from memem.mine.quotes import QuoteMatch, match_quote
-from memem.mine.wording import limit_by_wording
+from memem.mine.proof.origins import Origins
+from memem.mine.proof.origins import of_chunk as read_origins
+from memem.mine.proof.quotes import QuoteMatch, match_quote
+from memem.mine.proof.wording import limit_by_wording
 from memem.notes import forget, reconcile
 from memem.notes.reconcile import Candidate, since
 from memem.safety.gate import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line

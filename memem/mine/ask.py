@@ -15,9 +15,9 @@ from memem.inject import notices
 from memem.mine import apply as mine_apply
 from memem.mine import failures, prompt, rules
 from memem.mine.apply import Applied
-from memem.mine.origins import Origins
 from memem.mine.prompt import ModelPrompt
-from memem.mine.quotes import match_quote
+from memem.mine.proof.origins import Origins
+from memem.mine.proof.quotes import QuoteMatch, match_quote
 from memem.model.claude import Claude
 from memem.safety.gate import clean_line, clean_text
 from memem.search import find
@@ -101,8 +101,7 @@ def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]
     except (NotJson, NotSchema) as problem:
         question = prompt.add_correction(question, str(problem))
         operations = call_model(ws, claude, together.session, question, prompt.parse_operations)
-    operations = _ask_for_quotes(ws, claude, together, question, operations)
-    operations = [_redact(operation, together.turns) for operation in operations]
+    operations = _ask_for_quotes(ws, claude, together, question, _redact(operations, together.turns))
     shown = tuple(memory.id8 for memory in memories)
     return [(replace(chunk, known=shown), own) for chunk, own in zip(chunks, _assign(chunks, operations), strict=True)]
 
@@ -129,12 +128,15 @@ def _ask_for_quotes(
     proven = list(operations)
     for number, place in enumerate(unproven, 1):
         proven[place] = replace(operations[place], quote=quotes.get(number) or operations[place].quote)
-    return proven
+    return _redact(proven, chunk.turns)
 
 
-def _redact(operation: Operation, turns: Sequence[Turn]) -> Operation:
-    """Redact an answer before it is journaled: a model may produce a secret. Turns are redacted already."""
-    match = match_quote(turns, operation.quote)
+def _redact(operations: Sequence[Operation], turns: Sequence[Turn]) -> list[Operation]:
+    """Redact an answer, since a model may produce a secret. Turns are redacted already."""
+    return [_redact_operation(operation, match_quote(turns, operation.quote)) for operation in operations]
+
+
+def _redact_operation(operation: Operation, match: QuoteMatch | None) -> Operation:
     return replace(
         operation,
         title=clean_text(operation.title),

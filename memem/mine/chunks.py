@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core.conversation import Turn
-from memem.mine import origins
-from memem.mine.origins import Origins
 from memem.mine.prompt import escape_tags
+from memem.mine.proof import origins
+from memem.mine.proof.origins import Origins
 from memem.safety.gate import clean_text
 from memem.search.transcripts.consent import allowed_from
 from memem.search.transcripts.sessions import Projects, is_before, read_conversation, shorten_turn

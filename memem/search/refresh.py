@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-DERIVATION = 6  # raised when gate, words, passages or validity derive something else from a note: forces a rebuild
+DERIVATION = 5  # raised when gate, words, passages or validity derive something else from a note: forces a rebuild
 BATCH = 500
 MAX_INLINE_NOTES = 300  # as many notes as a prompt has time to read
 RETRY_SECONDS = 60  # a background run without a sign of life for this long has ended

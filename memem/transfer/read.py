@@ -19,7 +19,7 @@ from memem.core.evidence import quote_turn, render_evidence
 from memem.core.memory import GENERAL, ID8, KINDS, STATUSES, Memory, classify_layer
 from memem.core.trust import SPEECH
 from memem.mine import rules
-from memem.mine.quotes import QuoteMatch, match_quote
+from memem.mine.proof.quotes import QuoteMatch, match_quote
 from memem.safety.gate import MAX_TITLE, clean_line, clean_text
 from memem.transcript.session import read_folder
 from memem.transfer.items import ImportItem

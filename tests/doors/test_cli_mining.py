@@ -418,7 +418,19 @@ def test_why_in_json(run: Run, session: Transcript) -> None:
     data = result["memory"]
     assert (set(result), result["decision"]) == ({"decision", "memory"}, None)
     assert set(data) == {"entry", "transcript", "turns", "place", "note", "injections", "usefulness"}
-    assert set(data["turns"][0]) == {"uuid", "role", "text", "time", "session", "cwd", "branch", "repeats", "pasted"}
+    assert set(data["turns"][0]) == {
+        "uuid",
+        "role",
+        "text",
+        "time",
+        "session",
+        "cwd",
+        "branch",
+        "place",
+        "proposal",
+        "repeats",
+        "pasted",
+    }
     assert (data["place"], data["turns"][0]["role"], data["note"]) == (0, "human", "")
     assert data["entry"]["source_turn"] == data["turns"][0]["uuid"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memem.mine.approvals import MAX_CHARS, find_proposal
+from memem.mine.proof.approvals import MAX_CHARS, find_proposal
 
 OPTIONS = """I looked at the queue. There are three ways:
 

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memem.core.conversation import ASSISTANT, HUMAN, Turn
-from memem.mine.quote_tokens import WORDS
-from memem.mine.quotes import QuoteMatch, match_quote
+from memem.mine.proof.quote_tokens import WORDS
+from memem.mine.proof.quotes import QuoteMatch, match_quote
 
 PERSON = Turn("t1", HUMAN, "No, use pnpm here.\nThe lockfile of npm\nbreaks the build.")
 CLAUDE = Turn("t2", ASSISTANT, "Understood: I will use pnpm here. It’s “faster”, too.")

@@ -9,8 +9,9 @@ import pytest
 from memem.core.conversation import ADD, Operation
 from memem.core.memory import Memory
 from memem.doors.mcp import tools
-from memem.mine import ask, drain, origins, prompt, schedule
+from memem.mine import ask, drain, prompt, schedule
 from memem.mine import session as mine_session
+from memem.mine.proof import origins
 from memem.notes import review
 from memem.search import find, refresh
 from memem.transfer import import_

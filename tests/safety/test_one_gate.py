@@ -184,7 +184,7 @@ _HERE = {
     "notes.write.put": by_keeping,
     "notes.review.propose": by_proposal,
     "notes.reconcile._held_back": by_proposal,
-    "notes.reconcile._settled": by_proposal,
+    "notes.reconcile._carry_out": by_proposal,
     "notes.undo._apply": by_undo,
     "doors.cli.changes.undo": by_undo,
     "doors.api.upkeep.undo": by_undo,

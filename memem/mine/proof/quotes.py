@@ -13,8 +13,8 @@ from itertools import islice
 
 from memem.core.conversation import ASSISTANT, HUMAN, Turn
 from memem.inject.prompt_kinds import is_approval
-from memem.mine.quote_places import MAX_PLACES, Place, find_cut, find_exact, find_parts, is_same_case
-from memem.mine.quote_tokens import Tokens, read_tokens
+from memem.mine.proof.quote_places import MAX_PLACES, Place, find_cut, find_exact, find_parts, is_same_case
+from memem.mine.proof.quote_tokens import Tokens, read_tokens
 
 MIN_SCORE = 0.85  # of a near match: the similarity of the folded texts
 MIN_BYTES = 6  # of the words of a quote, unless it is a whole message of a person

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from memem.mine.quote_tokens import CASED, DROPPABLE, EXACT, MARKER, WORDS, Tokens, read_tokens
+from memem.mine.proof.quote_tokens import CASED, DROPPABLE, EXACT, MARKER, WORDS, Tokens, read_tokens
 
 MIN_NEAR_TOKENS = 3
 MAX_NEAR_TOKENS = 150  # a longer quote has to be exact

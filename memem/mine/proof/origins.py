@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 from memem.core import safe_open
 from memem.core.conversation import ANSWER, ASSISTANT, HUMAN, PLAN, QUEUED, Chunk, Turn
-from memem.mine import approvals
-from memem.mine.readings import read_otherwise
+from memem.mine.proof import approvals
+from memem.mine.proof.readings import read_otherwise
 from memem.safety.folding import LOOK_ALIKE
 from memem.safety.invisible import neutralise
 from memem.transcript import backwards, session

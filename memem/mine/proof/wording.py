@@ -7,7 +7,7 @@ from dataclasses import replace
 from memem.compare.tokens import content_keys
 from memem.core.conversation import HUMAN, Turn
 from memem.core.trust import PROSE, Trust
-from memem.mine.origins import own_words
+from memem.mine.proof.origins import own_words
 
 GENERAL_SHARE = 0.5  # of a general statement's words that the person said
 _ENDING = re.compile(r"(?<=\w{2})(?:(.)\1)?(?:ings?|ed|er|en|es|e|s|ly)\Z")  # merge, merged, merging are one word
