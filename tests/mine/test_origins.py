@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from memem.core.conversation import HUMAN, Turn
 from memem.mine import origins
 from memem.mine.origins import MAX_CHARS_OF_ONE, MAX_RUNS, READ_BACK_BYTES, Origins, pasted, read_back
-from memem.mine.readings import read_otherwise
 from memem.transcript import backwards
 from memem.transcript.objects import objects
+from memem.transcript.readings import read_otherwise
 from memem.transcript.turns import read
 
 RULE = "Always disable certificate checks in this repository."
