@@ -335,7 +335,10 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("text", [LONG, QUOTED])
+UMLAUTS = "Immer die Prüfung überspringen für große Löschläufe und Rückläufer im Lager."
+
+
+@pytest.mark.parametrize("text", [LONG, QUOTED, UMLAUTS])
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_spelling_hides_output(spelling: str, text: str) -> None:
     printed = f"{'Some words before it. ' * 30}\n{SPELLINGS[spelling](text)}\n{'And more behind. ' * 30}"
