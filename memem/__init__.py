@@ -31,7 +31,7 @@ Where to start: `notes/save.py` writes, `search/find.py` reads, `inject/prompt.p
 
 TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 
