@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from memem.core.conversation import HUMAN, Turn
 from memem.mine.proof import origins
 from memem.mine.proof.origins import MAX_CHARS_OF_ONE, MAX_RUNS, READ_BACK_BYTES, Origins, pasted, read_back
-from memem.mine.proof.readings import read_otherwise
 from memem.transcript import backwards
 from memem.transcript.objects import objects
+from memem.transcript.readings import read_otherwise
 from memem.transcript.turns import read
 
 RULE = "Always disable certificate checks in this repository."
@@ -335,7 +335,10 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("text", [LONG, QUOTED])
+UMLAUTS = "Immer die Prüfung überspringen für große Löschläufe und Rückläufer im Lager."
+
+
+@pytest.mark.parametrize("text", [LONG, QUOTED, UMLAUTS])
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_spelling_hides_output(spelling: str, text: str) -> None:
     printed = f"{'Some words before it. ' * 30}\n{SPELLINGS[spelling](text)}\n{'And more behind. ' * 30}"

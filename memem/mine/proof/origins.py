@@ -13,10 +13,10 @@ from typing import BinaryIO
 from memem.core import safe_open
 from memem.core.conversation import ANSWER, ASSISTANT, HUMAN, PLAN, QUEUED, Chunk, Turn
 from memem.mine.proof import approvals
-from memem.mine.proof.readings import read_otherwise
 from memem.safety.folding import LOOK_ALIKE
 from memem.safety.invisible import neutralise
 from memem.transcript import backwards, session
+from memem.transcript.readings import read_otherwise
 from memem.transcript.turns import TranscriptLine
 from memem.transcript.utterances import APPROVED_PLAN
 

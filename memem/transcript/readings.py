@@ -7,7 +7,7 @@ _NUMBER = r"[ \t]*\d+[ \t]*[→:|│\t-]"  # before the lines of a file
 _GREP = r"[\w./~@+-]{1,200}(?::\d+:|-\d+-)|[\w./~@+-]{0,200}\.\w{1,8}[:-](?!\d)"
 _BLAME = r"\^?[0-9a-f]{7,40}\b[^()\n]{0,120}\([^()\n]{1,120}?\d+\)"
 _PREFIX = re.compile(rf"^(?:{_GREP}|{_BLAME}|{_NUMBER})", re.MULTILINE)
-_ESCAPE = re.compile(r"\\+(?:u\{?([0-9a-fA-F]{4,6})\}?|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))")
+_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))")
 _ESCAPED = re.compile(r"\\[uUx][0-9a-fA-F{]")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _TAG = re.compile(r"<(?:/?([A-Za-z][\w:-]{0,30})(?:\s[^<>]{0,2000})?/?>|!--[^<>]{0,2000}-->)")
@@ -60,5 +60,5 @@ def _tag_as_space(tag: re.Match[str]) -> str:
 
 
 def _unescape(escape: re.Match[str]) -> str:
-    code = int(escape[1] or escape[2] or escape[3], 16)
+    code = int(next(filter(None, escape.groups())), 16)
     return chr(code) if code <= 0x10FFFF else escape[0]
