@@ -72,6 +72,32 @@ def test_a_yes_approves_what_was_asked_and_not_what_was_reported(answer: str) ->
     assert "Redis 6" not in proposal
 
 
+DESIGN = """I read the code. The cache uses Redis 6.
+
+---
+
+**Data model**
+
+```go
+EndedAt *time.Time
+```
+
+- `nil` = session active
+
+The field stands beside `StartedAt`.
+
+---
+
+Does this look right so far for the data model?"""
+
+
+def test_a_yes_to_a_review_approves_the_section_that_it_is_about() -> None:
+    proposal = find_proposal("yes continue", DESIGN)
+    assert proposal.startswith("**Data model**")
+    assert "`nil` = session active" in proposal
+    assert "Redis 6" not in proposal
+
+
 def test_a_message_without_a_question_is_approved_as_a_whole() -> None:
     assert (
         find_proposal("lgtm", "I will use tabs.\n\nAnd sort the targets.")

@@ -16,6 +16,13 @@ _REFUSAL = re.compile(
 )
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _QUESTION = re.compile(r"[?？]")
+_RULE = re.compile(r"\s*[-*_]{3,}\s*")
+_SECTION = re.compile(r"\s*(?:#{1,6}\s|[-*_]{3,}\s*\Z|\*\*[^*\n]+\*\*:?\s*(?:\n|\Z))")
+_REVIEW = re.compile(
+    r"\b(?:this|that|these|it|all)\b.*\b(?:right|good|ok|okay|fine|match\w*|sense|correct|works?)\b"
+    r"|\bwhat do you think\b|\bany (?:concerns|objections|changes)\b|\bpasst\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _NUMBERS = re.compile(r"\d{1,2}")
 _LETTERS = re.compile(
     r"\A\W*([a-h])\W*\Z|\b(?:options?|approach|variant|plan)\s+([a-h])\b|\b([a-h])(?=\W+(?:please|then)\W*\Z)",
@@ -82,7 +89,15 @@ def _own_paragraphs(text: str) -> str:
 
 
 def _asked(message: str) -> str:
-    """Return the last question with the paragraph or list before it; all of a message that asks nothing."""
+    """Return the last question with what it is about; all of a message that asks nothing."""
     paragraphs = _PARAGRAPHS.split(message.strip())
     last = max((place for place, text in enumerate(paragraphs) if _QUESTION.search(text)), default=-1)
-    return message if last < 0 else "\n\n".join(paragraphs[max(0, last - 1) :])
+    if last < 0:
+        return message
+    before = last
+    while before and _RULE.fullmatch(paragraphs[before - 1]):
+        before -= 1
+    if _REVIEW.search(paragraphs[last]):  # "does this look right?" asks about the section that it closes
+        starts = (place for place in range(before) if _SECTION.match(paragraphs[place]))
+        return "\n\n".join(paragraphs[max(starts, default=0) :])
+    return "\n\n".join(paragraphs[max(0, before - 1) :])
