@@ -34,8 +34,7 @@ def grown(
     chance = random.Random(session.name)  # noqa: S311
     states = snapshots(session)
     if cwd:
-        folder = b'"cwd": ' + json.dumps(str(cwd)).encode()
-        states = [_CWD.sub(lambda _: folder, state) for state in states]
+        states = [move_to(state, cwd) for state in states]
     expected: dict[str, str] = {}
     written = b""
     for data in states:
@@ -49,6 +48,12 @@ def grown(
             read()
         expected |= spoken(data)
         yield count_words(expected.values())
+
+
+def move_to(data: bytes, cwd: Path) -> bytes:
+    """Let a session have been held in a folder that exists: others are mined only on request."""
+    folder = b'"cwd": ' + json.dumps(str(cwd)).encode()
+    return _CWD.sub(lambda _: folder, data)
 
 
 def snapshots(session: Path) -> list[bytes]:
