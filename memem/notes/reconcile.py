@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 12
 EVIDENCE_CHARACTERS = 2_000
-NOT_GENERAL = "is about every project, and neither said nor saved by a person"
+NOT_GENERAL = "applies to every project, but no person said or saved it"
 _MERGED = ("keys", "paths", "anchors", "related", "contradicts")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-ELSEWHERE = "it was accepted elsewhere, not with this memory home"
+ELSEWHERE = "it was accepted in another memory home, not in this one"
 _VERDICT_OF = {ALLOW: ACCEPTED, REFUSE: REJECTED, ASK: WAITING}
 
 

@@ -164,9 +164,9 @@ def test_an_acceptance_counts_in_the_home_that_made_it(ws: Workspace, note: Path
     review.accept(ws, IDENTITY)
     assert (search_ids(ws), search_ids(other)) == ([IDENTITY], [])
     (waiting,) = review.proposals(other)
-    assert waiting.because.endswith("it was accepted elsewhere, not with this memory home")
+    assert waiting.because.endswith("it was accepted in another memory home, not in this one")
     (finding,) = (each for each in status.check(other) if "instruction" in each.problem)
-    assert "accepted elsewhere" in finding.problem
+    assert "another memory home" in finding.problem
     review.accept(other, IDENTITY)
     assert search_ids(other) == search_ids(ws) == [IDENTITY]
 

@@ -492,7 +492,7 @@ def test_the_file_of_another_user_lifts_no_refusal(ws: Workspace, tmp_path: Path
     assert ws.folders.explain_refusal(folder)
     named(folder, "mining = true\n")
     give_to(folder, MALLORY)
-    assert "that belongs to you" in ws.folders.explain_refusal(folder)
+    assert "and make yourself its owner" in ws.folders.explain_refusal(folder)
     give_to(folder, os.geteuid())
     assert not ws.folders.explain_refusal(folder)
 

@@ -26,7 +26,7 @@ _OUTCOMES = {
     "exists": "Already saved",
     "updated": "Merged into an existing memory",
     "superseded": "Saved, replacing another memory",
-    "outdated": "Saved as outdated, since a later memory replaced it",
+    "outdated": "Saved as outdated: a later memory has already replaced it",
     "proposed": "Not saved yet",
 }
 FEWER = "use a smaller limit, or memory_get for single memories"

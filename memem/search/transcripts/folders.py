@@ -59,7 +59,7 @@ class FolderProjects(FolderRegistry):
         if refusal is None:
             return ""
         file = display_path(refusal.file_folder / OVERRIDE)
-        own = " that belongs to you" if is_foreign(refusal.file_folder / OVERRIDE) else ""
+        own = " and make yourself its owner" if is_foreign(refusal.file_folder / OVERRIDE) else ""
         return f"{display_path(folder)}{OPTED_OUT} To allow it, write `mining = true` in {file}{own}."
 
     def complete(self) -> None:

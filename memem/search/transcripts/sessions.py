@@ -127,7 +127,7 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
     since = opted_in(ws)
     if since is None:
         raise InputError(
-            "Sessions are not indexed because mining is off. `memem mine on` switches it on for later turns."
+            "Sessions are not indexed because mining is off. `memem mine on` switches it on for new turns."
         )
     if not query.strip():
         raise InputError("The query is empty. Give at least one word to search for.")
