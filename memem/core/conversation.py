@@ -6,8 +6,8 @@ from typing import Any, Self
 
 HUMAN, ASSISTANT = ROLES = ("human", "assistant")
 
-# Places of a person's words other than a prompt; the arguments of a command have its name.
-REJECTION, ANSWER, BESIDE, QUEUED, PLAN = ("rejection", "answer", "beside", "queued", "plan")
+# Where a person's words are stored, if not in a prompt; for the arguments of a slash command it is the command's name.
+REJECTION, ANSWER, WITH_RESULT, QUEUED, PLAN = ("rejection", "answer", "beside", "queued", "plan")
 
 ADD, UPDATE, SUPERSEDE, NOOP = OPERATIONS = ("ADD", "UPDATE", "SUPERSEDE", "NOOP")
 PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
@@ -58,7 +58,7 @@ class Turn:
     branch: str = ""
     repeats: tuple[str, ...] = ()  # parts that a tool printed before
     pasted: tuple[str, ...] = ()  # parts that a person did not type
-    place: str = ""  # of a person's words that are not a prompt
+    place: str = ""  # where a person's words are stored, if not in a prompt
     proposal: str = ""  # Claude's words that a person chose or approved with this turn
 
     @property
@@ -80,7 +80,7 @@ class Turn:
         return {name: value for name, value in asdict(self).items() if value or name not in ("place", "proposal")}
 
 
-def turn_ids(turns: Iterable[Turn]) -> list[str]:
+def list_turn_ids(turns: Iterable[Turn]) -> list[str]:
     """Return the ids by which turns, and the plans in them, are sent only once."""
     return [identity for turn in turns for identity in (turn.uuid, turn.plan_id) if identity]
 

@@ -58,28 +58,28 @@ def get_valid_span(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
     return Span(begins, changed if aside and says.ends is None else says.ends)
 
 
-def said_at(memory: Memory, zone: tzinfo | None) -> float | None:
+def get_said_time(memory: Memory, zone: tzinfo | None) -> float | None:
     """Return when a memory was said, in seconds: `valid_from`, else its creation; None if it states neither."""
     begins = begin_of(memory.valid_from, zone)
     return begin_of(memory.created, zone) if begins is None else begins
 
 
-def said_on(memory: Memory) -> str:
-    """Return the day to show with a memory, on which it was said; empty if it states no readable date."""
+def get_said_day(memory: Memory) -> str:
+    """Return the day on which a memory was said; empty if the memory states no readable date."""
     for text in (memory.valid_from, memory.created, memory.updated):
         with suppress(ValueError):
             return datetime.fromisoformat(text.strip()).date().isoformat()
     return ""
 
 
-def end_from(memory: Memory, end: str, zone: tzinfo | None) -> str:
+def clamp_end(memory: Memory, end: str, zone: tzinfo | None) -> str:
     """Return `end` as the end of a memory's validity, or its `valid_from` if that is later."""
     begins, ends = begin_of(memory.valid_from, zone), begin_of(end, zone)
     return memory.valid_from if begins is not None and ends is not None and ends < begins else end
 
 
-def at_seconds(seconds: float, zone: tzinfo | None) -> str:
-    """Format seconds since the epoch as notes have times."""
+def format_seconds(seconds: float, zone: tzinfo | None) -> str:
+    """Format seconds since the epoch as a note's time."""
     return iso(datetime.fromtimestamp(seconds, zone))
 
 

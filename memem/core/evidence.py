@@ -1,6 +1,6 @@
-"""The evidence of a memory: the quoted words, each with the person or Claude who said them and the day.
+"""The evidence of a memory: quotes, each with its speaker and day.
 
-Words of Claude's that a person approved have the answer behind them: `Claude proposed, 2026-11-18: … · you: "1"`.
+Claude's words that a person approved are followed by the answer: `Claude proposed, 2026-11-18: … · you: "1"`.
 """
 
 import re
@@ -41,7 +41,7 @@ def render_evidence(evidence: Evidence) -> str:
     """Render a quote as `you, 2026-11-18: its words`; more lines follow as they are."""
     head = evidence.speaker and f"{evidence.speaker}{evidence.day and f', {evidence.day}'}: "
     lines = [line.rstrip() for line in evidence.words.strip().splitlines()]
-    # Words cannot pass for a quote of somebody else: such a line is joined to the one before.
+    # A line that looks like a head is joined to the one before, so words cannot pass for somebody else's quote.
     safe = lines[:1]
     for line in lines[1:]:
         if head and _HEAD.match(line):
@@ -52,7 +52,7 @@ def render_evidence(evidence: Evidence) -> str:
 
 
 def parse_evidence(text: str) -> list[Evidence]:
-    """Return the quotes in a memory's evidence; each line that no head precedes is one of its own."""
+    """Return the quotes in a memory's evidence; a line that no head precedes is a quote of its own."""
     quotes: list[Evidence] = []
     for line in text.splitlines():
         if head := _HEAD.match(line):
@@ -65,18 +65,18 @@ def parse_evidence(text: str) -> list[Evidence]:
     return quotes
 
 
-def quoted_words(text: str) -> str:
+def strip_speakers(text: str) -> str:
     """Return the evidence without speakers and days."""
     return "\n".join(quote.words for quote in parse_evidence(text))
 
 
 def has_quote(text: str, evidence: str) -> bool:
     """Whether evidence has a quote as lines of its own: `use npm` is not in `do not use npm`."""
-    return f"\n{quoted_words(evidence)}\n" in f"\n{quoted_words(text)}\n"
+    return f"\n{strip_speakers(evidence)}\n" in f"\n{strip_speakers(text)}\n"
 
 
 def append_evidence(old: str, new: str) -> str:
-    """Add quotes to others. Those without a speaker go first: after a quote with one they would pass for its lines."""
+    """Add quotes to others. Those without a speaker go first: after one with a speaker they would read as its lines."""
     if not old or not new:
         return old or new
     has_speaker = _HEAD.match(new) or not _HEAD.search(old)

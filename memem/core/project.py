@@ -23,7 +23,7 @@ MAX_NAME = 80
 MAX_CONFIG_BYTES = 1_000_000
 # How a folder claims its project.
 BY_HOME, BY_OVERRIDE, BY_REMOTE, BY_REPOSITORY, BY_FOLDER = "home", OVERRIDE, "remote", "repository", "folder"
-# Of a remote's address, as git and curl read it: git starts a helper for one; curl ends the host at a mark.
+# A remote's address as git and curl read it: git starts a helper for `name::`; curl ends the host at these signs.
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _UNCLEAR = r"/?#\\\[\]\s\x00-\x1f\x7f"
 _AUTHORITY = re.compile(
@@ -56,7 +56,7 @@ class Claim:
     root: str  # the main root of its repository; else the same folder
     remote: str = ""  # the normalised address of the remote
     branch: str = ""
-    refusing: tuple[tuple[Path, Path], ...] = ()  # folders that may not be mined, each with the one that says so
+    refusing: tuple[tuple[Path, Path], ...] = ()  # folders that refuse mining, each with the folder of its file
     key: str = ""  # the place, as state stores it
     is_foreign: bool = False  # the folder is another user's
 

@@ -31,8 +31,8 @@ def shorten(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     text = text[: most + _BEYOND]
-    spans = _spans(text)
-    ends = [end for end in _sentence_ends(text) if end <= most and not _is_inside(end, spans)]
+    spans = _find_spans(text)
+    ends = [end for end in _find_sentence_ends(text) if end <= most and not _is_inside(end, spans)]
     if ends and _is_more_than_a_word(text[: ends[-1]]):
         return text[: ends[-1]]
     room = most - len(ELLIPSIS)
@@ -46,11 +46,11 @@ def shorten(text: str, most: int) -> str:
 def first_sentence(line: str) -> str:
     """Return the first sentence of a line; the whole line if it has no end in the first thousand characters."""
     start = line[:_LONGEST_SENTENCE]
-    spans = _spans(start)
-    return next((line[:end] for end in _sentence_ends(start) if not _is_inside(end, spans)), line)
+    spans = _find_spans(start)
+    return next((line[:end] for end in _find_sentence_ends(start) if not _is_inside(end, spans)), line)
 
 
-def _sentence_ends(text: str) -> Iterator[int]:
+def _find_sentence_ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
         if match[0][0] in "。！？" or _ends_sentence(text[: match.start()], match[0], text[match.end() :].lstrip()[:1]):
             yield match.end()
@@ -64,9 +64,9 @@ def _ends_sentence(before: str, mark: str, following: str) -> bool:
     if not mark.startswith(".") or word is None:
         return bool(before.strip())
     name = word[0].lstrip("'‘").casefold()
-    if _LETTERS.fullmatch(name) or name in _words("abbreviations"):
+    if _LETTERS.fullmatch(name) or name in _load_words("abbreviations"):
         return False
-    if following.isdigit() and name in _words("before_numbers"):
+    if following.isdigit() and name in _load_words("before_numbers"):
         return False
     lead = before[: word.start()].rstrip()
     return not (name.isdecimal() and (not lead or lead[-1] in ".!?:;"))  # the number of an item in a list
@@ -93,10 +93,10 @@ def _is_inside(place: int, spans: Sequence[Span]) -> bool:
     return any(start < place < end for start, end in spans)
 
 
-def _spans(text: str) -> list[Span]:
+def _find_spans(text: str) -> list[Span]:
     return [match.span() for match in _SPAN.finditer(text)]
 
 
 @cache
-def _words(name: str) -> frozenset[str]:
+def _load_words(name: str) -> frozenset[str]:
     return frozenset(load_table(__file__, "shorten.toml")[name].split())

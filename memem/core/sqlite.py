@@ -15,7 +15,7 @@ from memem.core.errors import Busy, HomeError, MememError
 from memem.core.files import from_json
 
 BUSY_MILLISECONDS = 5_000
-FILES_OF_SQLITE = 8  # at most: the file, its log, the index of that, a journal, folders
+MAX_SQLITE_FILES = 8  # the file, its log, the log's index, a journal, folders
 LOG_BYTES = 8_000_000  # a large change lengthens the write-ahead log, which is cut to this size afterwards
 NOT_OURS = "it has a row that memem did not write"
 MAX_VALUES = 500  # for one statement: older versions of SQLite allow a thousand
@@ -194,8 +194,8 @@ def _why_unwritable(path: Path) -> str:
             os.close(os.open(path, os.O_RDWR))
         if path.parent.is_dir():
             TemporaryFile(dir=path.parent).close()  # SQLite needs its log next to the file
-        with ExitStack() as stack:  # SQLite opens several files at once, and does not say that there are too many
-            for _ in range(FILES_OF_SQLITE):
+        with ExitStack() as stack:  # SQLite opens several files at once, and does not report that too many are open
+            for _ in range(MAX_SQLITE_FILES):
                 stack.enter_context(Path(os.devnull).open("rb"))
     except OSError as error:
         return files.reason(error)

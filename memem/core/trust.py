@@ -67,7 +67,7 @@ IMPORTED = Trust("model", "import", 1.0, 5, rules=True, general=True)
 
 
 def may_overrule(newer: Memory, older: Memory) -> bool:
-    """Whether a memory, by its origin, can have ended an older one, as if it had been mined after it."""
+    """Whether a newer memory's origin lets it end an older one, as if the newer one had been mined later."""
     is_a_persons = newer.author == PERSON.author
     if not is_a_persons and (newer.source_type == IMPORTED.source_type or newer.confidence < PROSE.confidence):
         return False

@@ -116,7 +116,7 @@ def _render_item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, h
     """Render a memory as a list item, with its validity if `held`; the title only if it adds something."""
     memory = hide_quarantined(entry.memory)
     status = memory.status if memory.status != "active" else ""
-    labels = [memory.id8, memory.project, memory.kind, dates.said_on(memory)]
+    labels = [memory.id8, memory.project, memory.kind, dates.get_said_day(memory)]
     labels += [status, dates.describe_period(memory)] if held else [dates.describe_status(memory)]
     head = mark + " · ".join(quote.one_line(label) for label in labels if label)
     if not memory.body.startswith(memory.title.rstrip("….。")):
@@ -128,7 +128,7 @@ def hide_quarantined(memory: Memory) -> Memory:
     """Replace the content of a quarantined memory: only its owner may see it."""
     if memory.status != QUARANTINED:
         return memory
-    said = dates.said_on(memory)  # a date and nothing else, whatever the property says
+    said = dates.get_said_day(memory)  # a date and nothing else, whatever the property says
     shown: dict[str, Any] = {"status": memory.status, "created": memory.created, "valid_from": said}
     return Memory(memory.id, WAITS, WAITS, memory.project, **shown)
 
@@ -155,7 +155,7 @@ def _render_whole(entry: Entry, room: int) -> str:
         "from": f"{memory.source_type}, author: {memory.author}{session}",
         "note": (recorded_line(f"memem/{entry.path}") or UNNAMED) if memory.status != QUARANTINED else "",
     }
-    labels = [memory.id8, memory.project, memory.kind, dates.said_on(memory)]
+    labels = [memory.id8, memory.project, memory.kind, dates.get_said_day(memory)]
     head = " · ".join(quote.one_line(label) for label in labels if label)
     lines = [f"{head} · **{quote.escape_title(memory.title)}**"]
     lines += [f"   {fact}: {quote.one_line(value)}" for fact, value in facts.items() if value]

@@ -18,8 +18,7 @@ from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
 from memem.inject.prompt_kinds import is_approval
-from memem.mine.proof.origins import Origins
-from memem.mine.proof.origins import of_chunk as read_origins
+from memem.mine.proof.origins import Origins, read_origins
 from memem.mine.proof.quotes import QuoteMatch, match_quote
 from memem.mine.proof.wording import limit_by_wording
 from memem.notes import forget, reconcile
@@ -39,7 +38,10 @@ _OUTCOMES = {"created": "added", "exists": "known"}
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The outcome of an operation: added, updated, superseded, outdated, known, proposed, nothing or refused; why."""
+    """The outcome of an operation and the reason for it.
+
+    Outcomes: added, updated, superseded, outdated, known, proposed, nothing, refused.
+    """
 
     outcome: str
     id: str = ""
@@ -147,7 +149,7 @@ def _make_candidate(
 
 
 def _trust(words: ChunkWords, match: QuoteMatch, operation: Operation) -> Trust:
-    """Trust the source of the quoted words, unless the statement itself is a tool's or cannot be checked."""
+    """Trust the source of the quoted words, unless the statement repeats a tool's output or cannot be checked."""
     if match.is_repeated:
         return OUTPUT
     is_own = match.turn.role == HUMAN and (match.is_choice or not match.is_pasted)

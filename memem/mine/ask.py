@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memem.core.conversation import HUMAN, NOOP, Chunk, Operation, Turn, turn_ids
+from memem.core.conversation import HUMAN, NOOP, Chunk, Operation, Turn, list_turn_ids
 from memem.core.dates import iso
 from memem.core.errors import FREE, BudgetSpent, ExtractError, MememError, NotJson, NotSchema
 from memem.core.memory import Memory
@@ -229,7 +229,7 @@ def _handle_failure(ws: Workspace, parts: Sequence[tuple[Mark, Chunk]], problem:
     with ws.state.transaction():
         failures.postpone(ws, problem, *sessions)
         for mark, chunk in parts:
-            ws.state.sessions.release(turn_ids(chunk.turns), chunk.session)
+            ws.state.sessions.release(list_turn_ids(chunk.turns), chunk.session)
             ws.state.queue.mark(mark, ws.clock().timestamp())
 
 

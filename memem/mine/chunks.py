@@ -37,7 +37,7 @@ class PendingChunk:
 
     @property
     def characters(self) -> int:
-        return sum(map(_size, self.turns))
+        return sum(map(_count_chars, self.turns))
 
 
 class ChunkReader:
@@ -80,9 +80,9 @@ class ChunkReader:
                 if not chunk.turns:
                     chunk.end = step.end
                 continue
-            turn = self.words.mark(self._with_plan_once(turn))
+            turn = self.words.mark(self._drop_repeated_plan(turn))
             name = self._projects.name(line.turn.cwd) or ""
-            if chunk.turns and (name != chunk.project or chunk.characters + _size(turn) > CHUNK_CHARACTERS):
+            if chunk.turns and (name != chunk.project or chunk.characters + _count_chars(turn) > CHUNK_CHARACTERS):
                 yield chunk
                 chunk = PendingChunk(chunk.end, passed=chunk.passed)
             chunk.project, chunk.end = name, step.end
@@ -112,8 +112,8 @@ class ChunkReader:
         text, proposal = (escape_tags(shorten_turn(clean_text(words))) for words in (turn.text, turn.proposal))
         return replace(turn, text=text, proposal=proposal, cwd=clean_text(turn.cwd), branch=clean_text(turn.branch))
 
-    def _with_plan_once(self, turn: Turn) -> Turn:
-        """Claude Code repeats an approved plan in the next session, and with every copy of a session."""
+    def _drop_repeated_plan(self, turn: Turn) -> Turn:
+        """Shorten a plan that was sent before: Claude Code repeats it in the next session and in copies."""
         identity = turn.plan_id
         if identity and (identity in self._seen_ids or self._is_taken(identity)):
             return turn.without_plan()
@@ -121,7 +121,7 @@ class ChunkReader:
         return turn
 
 
-def _size(turn: Turn) -> int:
+def _count_chars(turn: Turn) -> int:
     return len(turn.text) + len(turn.proposal)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.conversation import OWN_CALL
-from memem.core.dates import is_in_force, said_at, said_on
+from memem.core.dates import get_said_day, get_said_time, is_in_force
 from memem.core.errors import NoteError, NotSchema
 from memem.core.memory import Entry, Memory
 from memem.mine import ask
@@ -64,7 +64,7 @@ def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
 def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())[:MEMORY_CHARACTERS]
     return escape_brackets(
-        f"- {said_on(memory)} ({memory.kind}, {display_name(memory.project)}) {memory.title}: {text}"
+        f"- {get_said_day(memory)} ({memory.kind}, {display_name(memory.project)}) {memory.title}: {text}"
     )
 
 
@@ -93,7 +93,7 @@ def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
     zone = ws.clock().tzinfo
     entries = list(read.resolve_links(ws, (suspicion.one, suspicion.other)))
     if len(entries) == 2 and conflicts.pair_of(*(each.memory for each in entries)).statements == suspicion.statements:
-        one, other = sorted(entries, key=lambda entry: (said_at(entry.memory, zone) or 0.0, entry.id))
+        one, other = sorted(entries, key=lambda entry: (get_said_time(entry.memory, zone) or 0.0, entry.id))
         if is_in_force(one.memory, ws.clock()) and is_in_force(other.memory, ws.clock()):
             return suspicion, one, other
     ws.state.suspicions.forget_pair(suspicion)

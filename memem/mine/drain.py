@@ -93,7 +93,7 @@ def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> l
 
 
 def _mine_parts(ws: Workspace, tails: Sequence[SessionTail]) -> list[Mined]:
-    parts = sorted(tails, key=_begin)
+    parts = sorted(tails, key=_get_begin_time)
     try:
         records = ask.ask_about(ws, [(part.mark, part.chunk) for part in parts])
     except DeadLettered as problem:
@@ -115,8 +115,8 @@ def _mine_parts(ws: Workspace, tails: Sequence[SessionTail]) -> list[Mined]:
     return done
 
 
-def _begin(part: SessionTail) -> float:
-    time = order.begin_of_turn(part.chunk.turns[0])
+def _get_begin_time(part: SessionTail) -> float:
+    time = order.get_turn_time(part.chunk.turns[0])
     return part.mtime / 1e9 if time is None else time
 
 

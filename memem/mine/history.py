@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memem.core import background, files, locks, safe_open
-from memem.core.conversation import Chunk, turn_ids
+from memem.core.conversation import Chunk, list_turn_ids
 from memem.core.dates import iso
 from memem.core.errors import Busy, InputError, MememError, SettingsError
 from memem.core.home import using_home
@@ -119,13 +119,13 @@ def _unmined_parts(
     with safe_open.open_plain(path) as file:
         reader = ChunkReader(ws, is_taken, since, sdk=is_one or ws.settings.mine_sdk)
         for pending in reader.read_chunks(file, 0, path):
-            seen.update(turn_ids(pending.turns))
+            seen.update(list_turn_ids(pending.turns))
             size, small = pending.characters, None
             if session.is_small(pending) and not is_one:
                 failures = record.failures if (record := ws.state.sessions.get(path.stem)) else 0
                 small = SmallSession(path.stem, str(path), pending.project, size, 0, 0, 0.0, failures)
             if pending.turns:
-                begins = order.begin_of_turn(pending.turns[0])
+                begins = order.get_turn_time(pending.turns[0])
                 yield _Part(path.stem, len(pending.turns), size, small, begins)
 
 

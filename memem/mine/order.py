@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 
 def sort_unmined(ws: Workspace, paths: Iterable[Path], since: datetime | None) -> list[Path]:
-    """Sort session files by their first unmined turn, which is all that is read of them."""
+    """Sort session files by their first unmined turn. Reading stops there."""
     paths = list(paths)
     return sort_sessions(paths, {path.stem: _find_first_time(ws, path, since) for path in paths})
 
 
 def sort_sessions(paths: Iterable[Path], times: Mapping[str, float | None]) -> list[Path]:
-    """Sort session files by these times, in seconds, or by that of the file where it is unknown."""
+    """Sort session files by these times, in seconds, or by the file's own time if a session's is unknown."""
 
-    def begin(path: Path) -> float:
+    def get_time(path: Path) -> float:
         time = times.get(path.stem)
-        return last_change(path) if time is None else time
+        return get_change_time(path) if time is None else time
 
-    return sorted(paths, key=begin)
+    return sorted(paths, key=get_time)
 
 
-def last_change(path: Path) -> float:
+def get_change_time(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:  # gone meanwhile
         return 0.0
 
 
-def begin_of_turn(turn: Turn) -> float | None:
+def get_turn_time(turn: Turn) -> float | None:
     """Return the time of a turn in seconds; None if it has none that can be read."""
     time = moment(turn.time)
     return time.timestamp() if time else None
@@ -55,5 +55,5 @@ def _find_first_time(ws: Workspace, path: Path, since: datetime | None) -> float
         for step in read_conversation(file, start, path.stem):
             turn = step.line.turn
             if turn and not is_before(step.line.time, since) and not ws.state.sessions.is_taken(turn.uuid, path.stem):
-                return begin_of_turn(turn)
+                return get_turn_time(turn)
     return None

@@ -21,7 +21,7 @@ from memem.core.conversation import (
     Operation,
     Turn,
 )
-from memem.core.dates import said_on
+from memem.core.dates import get_said_day
 from memem.core.errors import NotSchema
 from memem.core.memory import KINDS, Memory
 from memem.safety.naming import display_name
@@ -82,15 +82,15 @@ def build(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
 def _conversation(chunk: Chunk) -> str:
     turns = list[str]()
     for number, turn in enumerate(chunk.turns):
-        # An answer follows the message that it approves, unless that was in an earlier chunk.
+        # The message that an answer approves precedes it, unless it was in an earlier chunk.
         if turn.proposal and not any(turn.proposal in other.text for other in chunk.turns[:number]):
             turns.append(f"[assistant, proposal that the person approves or chooses next]\n{turn.proposal}\n")
-        turns.append(f"[{', '.join(filter(None, (turn.role, turn.time[:10], _place(turn))))}]\n{turn.text}\n")
+        turns.append(f"[{', '.join(filter(None, (turn.role, turn.time[:10], _describe_place(turn))))}]\n{turn.text}\n")
     work = [f"[work: what was done meanwhile, not speech]\n{escape_tags(chunk.work)}\n"] if chunk.work else []
     return "\n".join(["<conversation>", *turns, *work, "</conversation>"])
 
 
-def _place(turn: Turn) -> str:
+def _describe_place(turn: Turn) -> str:
     return f"as arguments of {turn.place}" if turn.place.startswith("/") else _PLACES.get(turn.place, "")
 
 
@@ -103,8 +103,8 @@ def ask_for_quotes(prompt: ModelPrompt, unproven: Sequence[Operation]) -> ModelP
     """Build the second question: the exact words for operations whose quotes are not in the conversation."""
     claims = [
         (
-            f"{number}. {_one_line(operation.title)}: {_one_line(operation.content)}",
-            f"   quote: {_one_line(operation.quote)}",
+            f"{number}. {_join_lines(operation.title)}: {_join_lines(operation.content)}",
+            f"   quote: {_join_lines(operation.quote)}",
         )
         for number, operation in enumerate(unproven, 1)
     ]
@@ -114,7 +114,7 @@ def ask_for_quotes(prompt: ModelPrompt, unproven: Sequence[Operation]) -> ModelP
     )
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -126,7 +126,7 @@ def escape_tags(text: str) -> str:
 def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())
     cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
-    labels = [said_on(memory), "the person's own" if memory.author == HUMAN else "", memory.kind]
+    labels = [get_said_day(memory), "the person's own" if memory.author == HUMAN else "", memory.kind]
     about = ", ".join(label for label in (*labels, display_name(memory.project)) if label)
     return escape_tags(f"- {memory.id8} ({about}) {memory.title}: {cut}")
 

@@ -105,7 +105,7 @@ def sweep(ws: Workspace) -> list[Mined]:
             record = ws.state.sessions.get(session)
             ws.state.queue.mark(Mark(session, record.path if record else "", flush=True), now)
         small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
-        for path in sorted(unmined_sessions(ws, since), key=order.last_change):
+        for path in sorted(unmined_sessions(ws, since), key=order.get_change_time):
             with suppress(OSError):  # gone meanwhile
                 status = path.stat()
                 is_quiet = now - status.st_mtime > QUIET_SECONDS

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core import files, safe_open
-from memem.core.conversation import ASSISTANT, Chunk, Cursor, turn_ids
+from memem.core.conversation import ASSISTANT, Chunk, Cursor, list_turn_ids
 from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.memory import fingerprint
@@ -199,7 +199,7 @@ class _Mining:
         sessions, record = self.ws.state.sessions, load_session(self.ws, self.mark)
         with self.ws.state.transaction():
             sessions.put(replace(record, whole=record.whole and not pending.passed))
-            ours = sessions.claim(turn_ids(pending.turns), record.session)
+            ours = sessions.claim(list_turn_ids(pending.turns), record.session)
         claimed = (turn for turn in pending.turns if turn.uuid in ours)
         turns = tuple(turn if turn.plan_id in ours or not turn.plan_id else turn.without_plan() for turn in claimed)
         self.left_to_others |= len(turns) < len(pending.turns)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from memem.core.dates import begin_of, end_from, is_in_force, iso, said_at
+from memem.core.dates import begin_of, clamp_end, get_said_time, is_in_force, iso
 from memem.core.errors import InputError, StateUnusable
 from memem.core.memory import Entry, Memory, fingerprint
 from memem.core.project import normalise
@@ -103,7 +103,7 @@ def describe_origin(memory: Memory) -> str:
 
 
 def _time(entry: Entry, zone: tzinfo | None) -> float:
-    return said_at(entry.memory, zone) or begin_of(entry.memory.updated, zone) or 0.0
+    return get_said_time(entry.memory, zone) or begin_of(entry.memory.updated, zone) or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ def _supersede(ws: Workspace, winner: Entry, loser: Entry) -> None:
     memory = find.get(ws, winner.id).memory
     # The winner is written first, so that an interruption leaves it in force.
     _amend(ws, memory, supersedes=memory.supersedes or loser.link, contradicts=_without(memory.contradicts, loser))
-    end = end_from(loser.memory, iso(ws.clock()), ws.clock().tzinfo)
-    succession.record_said(ws, memory, ws.clock().timestamp())  # a person says now that it holds
+    end = clamp_end(loser.memory, iso(ws.clock()), ws.clock().tzinfo)
+    succession.record_repetition(ws, memory, ws.clock().timestamp())  # a person says now that it holds
     _amend(ws, loser.memory, superseded_by=winner.link, status="deprecated", valid_to=end)
 
 

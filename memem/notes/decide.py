@@ -125,7 +125,7 @@ def _decide_without_wish(neighbours: Sequence[Neighbour], *, own: bool, proven: 
 
 
 def _find_successor(neighbours: Sequence[Neighbour], wish: str, target: int | None) -> int | None:
-    """Find the neighbour that has replaced the candidate, by the rules for a later candidate that replaces it."""
+    """Find the neighbour that has replaced the candidate, by the rules that would let a later candidate replace it."""
     for number, neighbour in enumerate(neighbours):
         # A model that names it as the target says that the two contradict each other.
         is_named = number == target and neighbour.relation not in (SAME, CONTAINED, CONTAINS)

@@ -53,8 +53,8 @@ class Candidate:
     titled: bool = True  # whether the title is its own, and not made of its first words
 
     def get_time(self, zone: tzinfo | None) -> float | None:
-        """When it was said, in seconds; None for what a person writes now, which nothing is later than."""
-        return None if self.trust.own else dates.said_at(self.memory, zone)
+        """Return when it was said, in seconds; None for a statement that a person writes now."""
+        return None if self.trust.own else dates.get_said_time(self.memory, zone)
 
 
 def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
@@ -72,7 +72,7 @@ def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
 
 
 def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | None:
-    """Refuse what was forgotten; propose what a person said again or what is doubtful."""
+    """Refuse a forgotten statement; propose one that a person repeated, or a doubtful one."""
     memory, trust = candidate.memory, candidate.trust
     if candidate.anyway:
         forget.lift(ws, memory)
@@ -103,7 +103,7 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
     )
     if decision.what == KNOWN and decision.place is not None:
         at = entries[decision.place]
-        _record_said(ws, candidate, at.memory)
+        _record_repetition(ws, candidate, at.memory)
         return Written("exists", at.memory, at.path)
     return _carry_out(ws, candidate, entries, decision, verdict, why)
 
@@ -124,7 +124,7 @@ def _carry_out(
     if at and decision.what == UPDATE:
         revised = succession.revise(ws, at.memory.id, _changes(at.memory, replace(candidate, memory=memory)), why)
         if revised:
-            succession.record_said(ws, revised.memory, candidate.get_time(ws.clock().tzinfo))
+            succession.record_repetition(ws, revised.memory, candidate.get_time(ws.clock().tzinfo))
             return replace(revised, outcome="updated")
         memory = replace(memory, related=_merged((at.link,), memory.related))
     if at and decision.what == SUPERSEDE:
@@ -135,7 +135,7 @@ def _carry_out(
 
 
 def _follow_successors(ws: Workspace, candidate: Candidate) -> Candidate:
-    """Take the wish about a superseded memory as one about its current successor, if that says something about it."""
+    """Redirect a wish about a superseded memory to its current successor, if that is about the same thing."""
     target, memory = candidate.target, candidate.memory
     if not target or not target.memory.superseded_by:
         return candidate
@@ -145,12 +145,12 @@ def _follow_successors(ws: Workspace, candidate: Candidate) -> Candidate:
     same = (SAME, CONTAINS, CONTAINED)
     if decide.compared(current.memory, memory).relation in (CHANGED, *same):
         return replace(candidate, target=current)
-    # It is said again after it had been replaced.
+    # The statement may have been repeated after it had been replaced.
     zone = ws.clock().tzinfo
     said, ended = candidate.get_time(zone), dates.begin_of(target.memory.valid_to, zone)
-    is_again = said is not None and ended is not None and said > ended
+    is_repeated = said is not None and ended is not None and said > ended
     is_same = decide.compared(target.memory, memory).relation in same
-    return replace(candidate, target=None, wish=ADD) if is_again and is_same else candidate
+    return replace(candidate, target=None, wish=ADD) if is_repeated and is_same else candidate
 
 
 def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
@@ -163,15 +163,15 @@ def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Wri
 
     written = write.put(ws, verdict, why=why, at_last=refuse_forgotten)
     if written.outcome == "exists" and written.memory.id != verdict.memory.id:
-        _record_said(ws, candidate, written.memory)
+        _record_repetition(ws, candidate, written.memory)
     return written
 
 
-def _record_said(ws: Workspace, candidate: Candidate, known: Memory) -> None:
-    """Record that a person said again what a memory says."""
+def _record_repetition(ws: Workspace, candidate: Candidate, known: Memory) -> None:
+    """Record that a person repeated a memory."""
     if candidate.trust.own or candidate.trust.proven:
         said = ws.clock().timestamp() if candidate.trust.own else candidate.get_time(ws.clock().tzinfo)
-        succession.record_said(ws, known, said)
+        succession.record_repetition(ws, known, said)
 
 
 def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
@@ -200,7 +200,7 @@ def _compare(ws: Workspace, candidate: Candidate, entry: Entry, common: Collecti
         return Neighbour(compared)
     if not succession.is_said_later(ws, entry.memory, candidate.get_time(ws.clock().tzinfo)):
         return Neighbour(compared, _yields(ws, candidate, entry))
-    # What is said cannot change a memory that was said later: that may have replaced it instead.
+    # A statement cannot change a memory that was said later; that memory may have replaced the statement instead.
     is_imported = candidate.trust.source_type == IMPORTED.source_type
     overrules = not is_imported and may_overrule(entry.memory, candidate.memory)
     is_retired = compared.relation == CHANGED and decide.compared(candidate.memory, entry.memory, common).replaces
@@ -242,17 +242,17 @@ def _supersede(ws: Workspace, candidate: Candidate, at: Entry, verdict: Verdict,
     old, start = at.memory, since(ws, candidate.said)
     memory = replace(candidate.memory, supersedes=at.link, valid_from=candidate.memory.valid_from or start)
     written = _put(ws, candidate, replace(verdict, memory=memory), why)
-    # A note that was there and has been replaced since replaces no other.
+    # An existing note that has been replaced since does not replace another.
     if written.memory.id == old.id or old.superseded_by or written.memory.superseded_by:
         return written if written.outcome == "exists" else replace(written, outcome="superseded")
-    succession.end(ws, at, Entry(written.memory, written.path), memory.valid_from, why)
+    succession.end_validity(ws, at, Entry(written.memory, written.path), memory.valid_from, why)
     return replace(written, outcome="superseded")
 
 
 def _put_outdated(
     ws: Workspace, candidate: Candidate, newer: Entry, older: Entry | None, verdict: Verdict, why: str
 ) -> Written:
-    """Write what a memory said later has replaced already, as a note between that and the one it replaced itself."""
+    """Save a statement that a later memory has already replaced, as a note between that memory and its predecessor."""
     place = succession.find_place(ws, candidate.memory, newer)
     if place.twin:
         return Written("exists", place.twin.memory, place.twin.path)
@@ -276,7 +276,7 @@ def _put_outdated(
     if not later.supersedes or (predecessor and predecessor.is_named_by(later.supersedes)):
         succession.revise(ws, later.id, {"supersedes": entry.link}, why)
     if predecessor:
-        succession.end(ws, predecessor, entry, start, why)
+        succession.end_validity(ws, predecessor, entry, start, why)
     return replace(written, outcome="outdated") if written.outcome == "created" else written
 
 

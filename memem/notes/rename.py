@@ -1,4 +1,4 @@
-"""Let the name of a note that is memem's own follow its title, with the links to it.
+"""Rename the file of a note that only memem has written when its title changes, and update the links to it.
 
 The file moves before its title changes, so a crash leaves one valid note, and the repeated change completes the rest.
 A note that a person wrote, named or links to keeps its name: only Obsidian can rename that safely.
@@ -32,8 +32,8 @@ _LINK_LISTS, _LINKS = ("related", "contradicts"), ("body", "supersedes", "supers
 
 
 @dataclass(frozen=True, slots=True)
-class _Linking:
-    """A note of memem's that links to the renamed one, as it is and as it will be."""
+class _LinkingNote:
+    """A note of memem's that links to the renamed one, before and after the change."""
 
     note: Note
     memory: Memory
@@ -53,9 +53,9 @@ def follow_title(ws: Workspace, note: Note, title: str, why: str = "") -> Note:
 
 
 def move_note(ws: Workspace, note: Note, former: str, target: str, why: str = "") -> Note:
-    """Move a note from `former` to `target`, if nobody else is in the way; returns it at its place."""
+    """Move a note from `former` to `target`, if no other file or person prevents it; returns it at its place."""
     is_moved = note.path == target
-    linking = _find_linking(ws, note, former, target)
+    linking = _find_linking_notes(ws, note, former, target)
     if linking is None or (not is_moved and restore.is_taken(ws.store, target)):
         return note
     data = ws.store.unchanged_bytes(note)
@@ -72,7 +72,7 @@ def move_note(ws: Workspace, note: Note, former: str, target: str, why: str = ""
     return moved
 
 
-def _relink(ws: Workspace, each: _Linking, why: str) -> None:
+def _relink(ws: Workspace, each: _LinkingNote, why: str) -> None:
     ws.events.store_undo(each.note.digest, ws.store.unchanged_bytes(each.note))
     rewritten, change = ws.store.rewrite(each.note, each.memory)
     record_change(ws, "edit", each.memory.id, change, why)
@@ -80,8 +80,8 @@ def _relink(ws: Workspace, each: _Linking, why: str) -> None:
         index_note(ws, rewritten)
 
 
-def _find_linking(ws: Workspace, note: Note, former: str, target: str) -> Sequence[_Linking] | None:
-    """The notes of memem's that link to a note; None if a person's text may link to it, or has a copy of its name."""
+def _find_linking_notes(ws: Workspace, note: Note, former: str, target: str) -> Sequence[_LinkingNote] | None:
+    """Return memem's notes that link to a note; None if a person's text may link to it, or another file has its id."""
     mentions = find_mentions(ws.store.paths.root, note.memory.id8)
     ours = f"{ws.store.paths.ours.name}/"
     if mentions is None or any(path != ours + note.path for path in mentions.named):
@@ -94,19 +94,19 @@ def _find_linking(ws: Workspace, note: Note, former: str, target: str) -> Sequen
         if inside == path:
             return None
         if _is_page(ws, inside):
-            if _mentions_by_hand(ws, inside, note.memory.id8):
+            if _is_mentioned_by_user(ws, inside, note.memory.id8):
                 return None
             continue
         try:
             other = ws.store.read(inside)
-            memory = _with_links(other.memory, relink)
+            memory = _update_links(other.memory, relink)
             after = notes.rewrite_text(other, memory)
         except NoteError:
             return None
         if not other.is_a_machines or old_name.search(after):
             return None
         if memory != other.memory and inside != note.path:
-            linking.append(_Linking(other, memory))
+            linking.append(_LinkingNote(other, memory))
     return linking
 
 
@@ -117,13 +117,13 @@ def _is_page(ws: Workspace, inside: str) -> bool:
     return top in (ws.store.paths.playbooks.name, ws.store.paths.conflicts.name) or ws.store.is_page(inside)
 
 
-def _mentions_by_hand(ws: Workspace, inside: str, id8: str) -> bool:
-    """Whether the user's text of a page may link to a note. memem's own part is written anew after a rename."""
+def _is_mentioned_by_user(ws: Workspace, inside: str, id8: str) -> bool:
+    """Whether the user's text of a page may link to a note. memem's own part is rewritten after a rename."""
     text = (ws.store.current_bytes(inside) or b"").decode("utf-8", "replace")
     return f"-{id8}".lower() in find_user_text(text).lower()
 
 
-def _with_links(memory: Memory, relink: Callable[[str], str]) -> Memory:
+def _update_links(memory: Memory, relink: Callable[[str], str]) -> Memory:
     changes: dict[str, Any] = {name: relink(getattr(memory, name)) for name in _LINKS}
     changes |= {name: tuple(map(relink, getattr(memory, name))) for name in _LINK_LISTS}
     return replace(memory, **changes)

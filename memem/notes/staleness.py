@@ -69,7 +69,7 @@ def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     is_about_files = memory.project != GENERAL and root is not None and root.is_dir()
     found = _find_anchors(memory, root.resolve()) if root and is_about_files else ()
     anchors = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
-    until = memory.valid_to or _announced(memory, _said(memory, ws.clock()))
+    until = memory.valid_to or _announced(memory, _get_said_time(memory, ws.clock()))
     return replace(memory, anchors=anchors, valid_to=dates.write_as_time(until, ws.clock().tzinfo, last=True))
 
 
@@ -116,16 +116,16 @@ def _find_anchors(memory: Memory, root: Path) -> tuple[str, ...]:
 def _find_symbols(name: str, texts: dict[str, str]) -> Iterator[str]:
     """The anchors of a name, or of the parts of a dotted one, in the first file that defines any of them."""
     whole, *parts = repository.spellings(name)
-    telling = [part for part in parts or [whole] if not symbols.is_common(part)]
+    specific = [part for part in parts or [whole] if not symbols.is_common(part)]
     for path, text in texts.items():
-        defined = [part for part in telling if symbols.is_defined(part, text)]
+        defined = [part for part in specific if symbols.is_defined(part, text)]
         yield from (f"{path}#{part}" for part in defined)
         if defined:
             return
 
 
-def _said(memory: Memory, otherwise: datetime) -> datetime:
-    said = dates.said_at(memory, otherwise.tzinfo)
+def _get_said_time(memory: Memory, otherwise: datetime) -> datetime:
+    said = dates.get_said_time(memory, otherwise.tzinfo)
     return otherwise if said is None else datetime.fromtimestamp(said, otherwise.tzinfo)
 
 
@@ -179,7 +179,7 @@ def _passed(ws: Workspace, row: NoteRow, memory: Memory) -> str:
     now = ws.clock()
     day, ends = memory.valid_to[:10], row.stated.ends
     if ends is None:
-        day = _announced(memory, _said(memory, datetime.fromtimestamp(row.changed, now.tzinfo)))
+        day = _announced(memory, _get_said_time(memory, datetime.fromtimestamp(row.changed, now.tzinfo)))
         ends = dates.end_of(day, now.tzinfo)
     return f"{ANNOUNCED}{day}" if ends is not None and ends <= now.timestamp() else ""
 

@@ -32,32 +32,32 @@ class Place:
     twin: Entry | None = None  # states the same for the same time
 
 
-def last_said(ws: Workspace, memory: Memory) -> float | None:
+def get_last_said(ws: Workspace, memory: Memory) -> float | None:
     """Return when a memory was last said or added to, in seconds; None if that is unknown."""
-    stated, again = dates.said_at(memory, ws.clock().tzinfo), None
+    stated, again = dates.get_said_time(memory, ws.clock().tzinfo), None
     if ws.home.state_file.exists():
         with suppress(StateUnusable):
-            again = ws.state.statements.last_said(memory.id)
+            again = ws.state.statements.get_last_said(memory.id)
     return max((each for each in (stated, again) if each is not None), default=None)
 
 
 def is_said_later(ws: Workspace, memory: Memory, said: float | None) -> bool:
     """Whether a memory was said after the time `said`, as far as both are known; notes have whole seconds."""
-    last = last_said(ws, memory) if said is not None else None
+    last = get_last_said(ws, memory) if said is not None else None
     return last is not None and said is not None and int(last) > int(said)
 
 
-def record_said(ws: Workspace, memory: Memory, said: float | None) -> None:
-    """Record that a memory was said again, if that was later."""
-    stated = dates.said_at(memory, ws.clock().tzinfo)
+def record_repetition(ws: Workspace, memory: Memory, said: float | None) -> None:
+    """Record that a memory was repeated, if that was later."""
+    stated = dates.get_said_time(memory, ws.clock().tzinfo)
     if said is not None and (stated is None or said > stated) and ws.home.state_file.exists():
         with suppress(StateUnusable):
             ws.state.statements.record(memory.id, said)
 
 
-def find_current(ws: Workspace, entry: Entry, besides: str) -> Entry | None:
-    """Return the last successor of a superseded memory; None if one is missing, or has the id `besides`."""
-    seen = {entry.id, besides}
+def find_current(ws: Workspace, entry: Entry, excluded_id: str) -> Entry | None:
+    """Return the last successor of a superseded memory; None if one is missing, or has the id `excluded_id`."""
+    seen = {entry.id, excluded_id}
     while entry.memory.superseded_by:
         with suppress(NotFound, Ambiguous, InputError, NoteError):
             entry = find.get(ws, entry.memory.superseded_by)
@@ -71,11 +71,11 @@ def find_current(ws: Workspace, entry: Entry, besides: str) -> Entry | None:
 def find_place(ws: Workspace, memory: Memory, newer: Entry) -> Place:
     """Find the place of a memory before a newer one that has replaced it, among those it had replaced before."""
     zone = ws.clock().tzinfo
-    said = dates.said_at(memory, zone) or 0.0
-    successor, begins = newer, last_said(ws, newer.memory) or said
+    said = dates.get_said_time(memory, zone) or 0.0
+    successor, begins = newer, get_last_said(ws, newer.memory) or said
     earlier: list[tuple[float, Entry]] = []
     for entry in read.list_predecessors(ws, newer):
-        stated = dates.said_at(entry.memory, zone)
+        stated = dates.get_said_time(entry.memory, zone)
         relation = decide.compared(entry.memory, memory).relation
         if entry.id == memory.id or stated is None or relation not in (SAME, CHANGED):
             continue
@@ -88,12 +88,12 @@ def find_place(ws: Workspace, memory: Memory, newer: Entry) -> Place:
             successor, begins = entry, stated
     followed = [each for each in earlier if successor.is_named_by(each[1].memory.superseded_by)]
     predecessor = max(followed, key=lambda each: (each[0], each[1].id), default=(0.0, None))[1]
-    return Place(successor, dates.at_seconds(max(begins, said), zone), predecessor)
+    return Place(successor, dates.format_seconds(max(begins, said), zone), predecessor)
 
 
-def end(ws: Workspace, old: Entry, successor: Entry, ended: str, why: str) -> None:
+def end_validity(ws: Workspace, old: Entry, successor: Entry, ended: str, why: str) -> None:
     """State in a machine's note which one has replaced it, and since when."""
-    valid_to = dates.end_from(old.memory, ended, ws.clock().tzinfo)
+    valid_to = dates.clamp_end(old.memory, ended, ws.clock().tzinfo)
     revise(ws, old.id, {"superseded_by": successor.link, "status": "deprecated", "valid_to": valid_to}, why)
 
 

@@ -1,4 +1,4 @@
-"""Tell names that are worth an anchor: a file defines them, and they are not in most other files too."""
+"""Choose names that are worth an anchor: a file defines them, and most other files do not contain them."""
 
 from __future__ import annotations
 

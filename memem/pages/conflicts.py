@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memem.core.dates import said_on
+from memem.core.dates import get_said_day
 from memem.core.errors import NoteChanged
 from memem.core.memory import Entry
 from memem.notes.conflicts import FOUND_BY, Conflict, conflicts, describe_origin
@@ -63,7 +63,7 @@ def _render(all_conflicts: list[Conflict]) -> str:
 
 def _render_side(entry: Entry) -> str:
     memory = entry.memory
-    head = markdown.escape(f"{memory.id8} · {said_on(memory)} · {describe_origin(memory)}")
+    head = markdown.escape(f"{memory.id8} · {get_said_day(memory)} · {describe_origin(memory)}")
     lines = [f"[!quote] {head}", entry.link, *_shorten(memory.body)]
     if memory.evidence:
         lines += ["", "Evidence:", *(f"> {line}" for line in _shorten(memory.evidence))]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import files
-from memem.core.dates import describe_status, is_in_force, iso, said_on
+from memem.core.dates import describe_status, get_said_day, is_in_force, iso
 from memem.core.errors import MememError, NoteChanged
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
@@ -240,7 +240,7 @@ def _render_project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -
 
 
 def _render_item(entry: Entry) -> str:
-    day = said_on(entry.memory)
+    day = get_said_day(entry.memory)
     return f"- {markdown.link(entry.link[2:-2], entry.title)}" + (f" · {markdown.escape(day)}" if day else "")
 
 

@@ -15,9 +15,9 @@ MIN_ORDER_CHARS = 14  # a shorter name says too little; in a script without spac
 _HARMLESS = re.compile(r"[\W\d_a-fA-FTZ]*|\W?[A-Z]?[a-z]{1,19}\W{0,3}", re.ASCII)
 _WORD = re.compile(r"\W{0,2}[^\W\d_]{1,19}\W{0,3}")
 _LONG_WORD = re.compile(rf"\S{{{MIN_ORDER_CHARS // 2},}}")
-# A word of running text gives orders only if several words are joined in it, and one of them is telling.
+# A word in running text can give orders only if it joins several words, and one of them hints at an order.
 _JOINED = re.compile(r"[^\W\d_]+(?:[\W\d_]+[^\W\d_]+){2}")
-_TELLING = re.compile(
+_ORDER_HINTS = re.compile(
     "ignor|forget|disreg|overrid|bypass|instru|anweis|anterior|previo|preced|prior|system|prompt|rule|regel|direct|obey"
     "|reveal|secret|you|claude|assist|user|human|memory|approv|permi|exfil|curl|send|erongi|[^\x00-\x7f]|(?:\\b[a-z][\\W_]){4}",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ def hide_joined_orders(text: str) -> str:
 
 
 def _is_joined_order(word: str) -> bool:
-    if not _TELLING.search(word) or not _JOINED.search(word) or _UNSPACED.search(word):
+    if not _ORDER_HINTS.search(word) or not _JOINED.search(word) or _UNSPACED.search(word):
         return False
     return _reads_like_order(word)
 

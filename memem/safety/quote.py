@@ -5,7 +5,7 @@ Pure and without clocks: the same memories give the same bytes.
 
 import re
 
-from memem.core.dates import said_on
+from memem.core.dates import get_said_day
 from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
 from memem.safety.naming import hide_joined_orders, hide_orders
 
@@ -93,7 +93,7 @@ def _read_as_ascii(text: str) -> str:
 def render_item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
     """Render one memory of a numbered list; of a long one show the matching `passage`."""
     memory = entry.memory
-    labels = [said_on(memory), memory.id8]
+    labels = [get_said_day(memory), memory.id8]
     if memory.project != project:
         labels.append(memory.project)
     if memory.status != "active" or memory.superseded_by:

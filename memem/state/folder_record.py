@@ -26,7 +26,7 @@ class Binding:
     def has(self, claim: Claim) -> bool:
         """Whether a claim has one of the remotes; or one of the roots, unless a path is reused for another remote.
 
-        A claim in a folder of another user needs the root.
+        A claim by another user's folder must match a root.
         """
         is_known = claim.root in self.roots
         if not claim.remote or not self.remotes or (claim.is_foreign and not is_known):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from memem.core import files
-from memem.core.conversation import Chunk, ReadSession, turn_ids
+from memem.core.conversation import Chunk, ReadSession, list_turn_ids
 from memem.state.tables import MAX_PAUSE_SECONDS, Table
 
 
@@ -137,7 +137,7 @@ class Sessions(Table):
 
     def move_cursor(self, chunk: Chunk, outcome: str, detail: str, mined: str) -> None:
         """Mark the turns of a chunk as mined and move its session's cursor behind them."""
-        self.finish(turn_ids(chunk.turns), chunk.session)
+        self.finish(list_turn_ids(chunk.turns), chunk.session)
         session = self.get(chunk.session) or SessionRecord(chunk.session, chunk.path)
         moved = session.placed(chunk.cursor).with_outcome(outcome, detail, mined)
         self.put(replace(moved, failures=0, not_before=0.0))

@@ -9,16 +9,16 @@ from memem.transcript.objects import IMAGE_DATA, objects
 from memem.transcript.turns import TranscriptLine, read
 
 BLOCK_BYTES = 4_000_000
-_MIN_IMAGE_BYTES = 20_000  # a shorter row is parsed with what it has
+_MIN_IMAGE_BYTES = 20_000  # shorter rows are parsed with their images
 
 
 def read_back(file: BinaryIO, end: int, most_bytes: int, session: str) -> Iterator[TranscriptLine]:
     """Yield the lines before an offset, the last one first; some of them twice if the file is damaged."""
-    for start, data in _blocks(file, end, most_bytes):
-        yield from _lines_in(file, start, data, session)
+    for start, data in _read_blocks(file, end, most_bytes):
+        yield from _parse_lines(file, start, data, session)
 
 
-def _blocks(file: BinaryIO, end: int, most_bytes: int) -> Iterator[tuple[int, bytes]]:
+def _read_blocks(file: BinaryIO, end: int, most_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of whole rows, each with its offset, the last one first."""
     first, size = max(0, end - most_bytes), BLOCK_BYTES
     while end > first:
@@ -35,20 +35,20 @@ def _blocks(file: BinaryIO, end: int, most_bytes: int) -> Iterator[tuple[int, by
         yield start + row, data[row:]
 
 
-def _lines_in(file: BinaryIO, start: int, data: bytes, session: str) -> Iterator[TranscriptLine]:
+def _parse_lines(file: BinaryIO, start: int, data: bytes, session: str) -> Iterator[TranscriptLine]:
     end = len(data)
     for row in reversed(data.split(b"\n")):
         end -= len(row)
-        found = list(objects(io.BytesIO(_without_images(row))))
+        found = list(objects(io.BytesIO(_strip_images(row))))
         if not found and row.strip():  # torn, or a part of an object over many rows: only reading on finds that
             whole = objects(io.BytesIO(data))
-            lines = [read(each.value, session, lookback.before(file, start + each.start)) for each in whole]
+            lines = [read(each.value, session, lookback.look_back(file, start + each.start)) for each in whole]
             yield from reversed(lines)
             return
         for each in reversed(found):
-            yield read(each.value, session, lookback.before(file, start + end + each.start))
+            yield read(each.value, session, lookback.look_back(file, start + end + each.start))
         end -= 1
 
 
-def _without_images(row: bytes) -> bytes:
+def _strip_images(row: bytes) -> bytes:
     return IMAGE_DATA.sub(b"", row) if len(row) > _MIN_IMAGE_BYTES else row

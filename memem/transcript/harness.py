@@ -45,7 +45,7 @@ def is_command(text: str) -> bool:
     return _COMMAND.match(text) is not None and "-stdout>" not in text and "-stderr>" not in text
 
 
-def command_arguments(text: str) -> tuple[str, str] | None:
+def parse_command_arguments(text: str) -> tuple[str, str] | None:
     """Return the name and the arguments of a slash command, unless it has none or is memem's."""
     name, arguments = _COMMAND_NAME.search(text), _COMMAND_ARGUMENTS.search(text)
     if not is_command(text) or not name or not arguments or _OWN_COMMAND.fullmatch(name[1]):

@@ -1,4 +1,4 @@
-"""Look up what the lines before a line say about it: the tool of a call, the queue of prompts."""
+"""Look up facts about a line that only earlier lines state: the tool of a call, the queue of prompts."""
 
 import hashlib
 import io
@@ -46,26 +46,26 @@ class Lookback:
                     return str(block.get("name"))
         return ""
 
-    def removed_prompt(self) -> QueuedPrompt | None:
+    def find_removed_prompt(self) -> QueuedPrompt | None:
         """Return the prompt that a removal at this place takes from the queue."""
-        pending = self._pending()
+        pending = self._list_pending()
         return pending[0] if pending else None
 
-    def queued_prompt(self, text: str) -> QueuedPrompt | None:
+    def find_queued_prompt(self, text: str) -> QueuedPrompt | None:
         """Return the prompt with these words that was queued last."""
         for line in self._lines(b'"queue-operation"', b'"enqueue"'):
             if line.get("operation") == "enqueue" and line.get("content") == text:
                 return QueuedPrompt(text, str(line.get("timestamp")))
         return None
 
-    def folder_and_branch(self) -> dict[str, str]:
+    def find_folder_and_branch(self) -> dict[str, str]:
         """Return `cwd` and `gitBranch` of the latest line that has them: lines of the queue do not."""
         for line in self._lines(b'"cwd"'):
             if isinstance(line.get("cwd"), str):
                 return {"cwd": line["cwd"], "gitBranch": str(line.get("gitBranch") or "")}
         return {}
 
-    def _pending(self) -> list[QueuedPrompt]:
+    def _list_pending(self) -> list[QueuedPrompt]:
         pending: list[QueuedPrompt] = []
         for line in reversed(list(self._lines(b'"queue-operation"'))):
             operation, content = line.get("operation"), line.get("content")
@@ -88,7 +88,7 @@ class Lookback:
             end = start
 
 
-def before(file: BinaryIO, end: int) -> Lookback:
+def look_back(file: BinaryIO, end: int) -> Lookback:
     """Look back from a place in a file that is being read."""
 
     def read() -> bytes:
@@ -101,7 +101,7 @@ def before(file: BinaryIO, end: int) -> Lookback:
     return Lookback(read)
 
 
-def in_bytes(data: bytes, end: int) -> Lookback:
+def look_back_in(data: bytes, end: int) -> Lookback:
     return Lookback(lambda: data[max(0, end - MAX_BYTES) : end])
 
 

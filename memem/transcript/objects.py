@@ -54,7 +54,7 @@ def _may_stand(token: bytes, brackets: bytes, last: bytes) -> bool:
 MAX_LINE_BYTES = 8 * 1024 * 1024  # the longest line in 700 MB of real transcripts has one megabyte
 PASSED_OVER = b"?\n"  # replaces a line that is too long even without its images; it is not JSON
 _BLOCK = 64 * 1024
-# Base64: an image makes a line long, not its words. A run is tried from its start alone, in linear time.
+# Base64: images make a line long, not words. A run is matched only from its start, so matching takes linear time.
 IMAGE_DATA = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")
 
 
@@ -90,7 +90,7 @@ def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
     file.seek(start)
     while data := file.readline(MAX_LINE_BYTES + 1):
         is_long = len(data) > MAX_LINE_BYTES
-        row = _long_line(file, start, data) if is_long else TranscriptRow(start, data, data.endswith(b"\n"))
+        row = _read_long_line(file, start, data) if is_long else TranscriptRow(start, data, data.endswith(b"\n"))
         if row:
             yield row
         if row is None or not row.ended:
@@ -98,7 +98,7 @@ def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
         start = row.end
 
 
-def _long_line(file: BinaryIO, start: int, data: bytes) -> TranscriptRow | None:
+def _read_long_line(file: BinaryIO, start: int, data: bytes) -> TranscriptRow | None:
     """Read the rest of a long line without its images; None if its end is not written yet."""
     size, kept = 0, bytearray()
     while data:
@@ -137,15 +137,15 @@ def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
     rows = Rows(file, start)
     while row := rows.take():
         if row.cut_bytes:
-            yield from _of_long_line(row)
+            yield from _parse_long_line(row)
             continue
         rest = yield from _side_by_side(row)
         if rest.data and rest.ended and (match := _over_rows(rest, rows)):
             yield match
 
 
-def _of_long_line(row: TranscriptRow) -> Iterator[JsonObject]:
-    """Yield the objects of a cut line. Reading resumes before or behind the line, never within it."""
+def _parse_long_line(row: TranscriptRow) -> Iterator[JsonObject]:
+    """Yield the objects of a cut line. Reading resumes before or after the line, never within it."""
     whole = list(_side_by_side(row))
     for number, each in enumerate(whole, 1):
         yield JsonObject(each.value, row.start, row.end if number == len(whole) else row.start)

@@ -15,23 +15,23 @@ _INLINE = frozenset(
     "a abbr b bdi bdo cite code del dfn em font i ins kbd mark q s samp small span strong sub sup u var wbr".split()
 )
 NEAR_CHARS = 200  # around a spelling that is decoded; far more than a run of words
-_MAX_ROUNDS = 3  # of markup that is written as markup
+_MAX_ROUNDS = 3  # of decoding, for markup that is escaped more than once
 
 
-def read_otherwise(text: str, others: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the parts of a text that are spelled in another way, as they read, except what `others` have plainly."""
+def list_readings(text: str, others: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the encoded or prefixed parts of a text as they read, except text that `others` contain as it is."""
     if _PREFIX.search(text):
         size, text = len(text), _PREFIX.sub("", text)
         for other in others:  # a file that is stored with and without numbers
             text = text.replace(other, "\n") if size / 2 < len(other) < size else text
         yield text
-    decoded = [_ESCAPE.sub(_unescape, part) for part in _near(text, _ESCAPED)]
+    decoded = [_ESCAPE.sub(_unescape, part) for part in _select_surroundings(text, _ESCAPED)]
     yield from decoded
     for source in (text, *decoded):
-        yield from map(_strip_markup, _near(source, _TAG, _ENTITY))
+        yield from map(_strip_markup, _select_surroundings(source, _TAG, _ENTITY))
 
 
-def _near(text: str, *patterns: re.Pattern[str]) -> Iterator[str]:
+def _select_surroundings(text: str, *patterns: re.Pattern[str]) -> Iterator[str]:
     """Yield the parts of a text around the matches of any of the patterns."""
     start, end = 0, -1
     for match_start, match_end in sorted(match.span() for pattern in patterns for match in pattern.finditer(text)):
@@ -49,13 +49,13 @@ def _strip_markup(text: str) -> str:
     from html import unescape
 
     for _ in range(_MAX_ROUNDS):
-        before, text = text, unescape(_TAG.sub(_tag_as_space, text))
+        before, text = text, unescape(_TAG.sub(_replace_tag, text))
         if text == before:
             break
     return text
 
 
-def _tag_as_space(tag: re.Match[str]) -> str:
+def _replace_tag(tag: re.Match[str]) -> str:
     return "" if tag[1] is None or tag[1].lower() in _INLINE else " "
 
 

@@ -44,7 +44,7 @@ def start_of(file: BinaryIO, cursor: Cursor | None) -> int:
 def steps(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
     """Yield a step for each object from an offset on; reading may stop and resume behind any of them."""
     for each in objects(file, start):
-        yield TranscriptStep(read(each.value, session, lookback.before(file, each.start)), each.end)
+        yield TranscriptStep(read(each.value, session, lookback.look_back(file, each.start)), each.end)
 
 
 def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] | None:
@@ -102,7 +102,7 @@ MAX_FILES = 12
 # Marks of lines with neither words nor names of files. In a text these quotes would be escaped.
 _SKIPPED = (b'"isSidechain":true', b'"type":"progress"')
 _RESULT = b'"tool_result"'
-# A result with words of a person, in it or beside it.
+# A result that contains a person's words or precedes them in its line.
 _SPOKEN_RESULT = re.compile(
     rb"the user said:|questions have been answered|[Uu]ser (?:has )?answered|approved your plan"
     rb"|\},\s*\{\"type\":\s*\"text\""
@@ -145,7 +145,7 @@ def _read_backwards(data: bytes, session: str) -> Iterator[TranscriptLine]:
         end -= len(row)
         if not _is_skipped(row):
             for each in reversed(list(objects(io.BytesIO(row)))):
-                yield read(each.value, session, lookback.in_bytes(data, end))
+                yield read(each.value, session, lookback.look_back_in(data, end))
         end -= 1
 
 

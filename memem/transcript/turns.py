@@ -10,7 +10,7 @@ from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, QUEUED, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript.harness import hidden_parts, is_command, is_untyped, shell_command, slice_ids, typed_text
 from memem.transcript.lookback import NOTHING, Lookback, QueuedPrompt
-from memem.transcript.utterances import Utterance, find_utterance, is_text, text_of_result
+from memem.transcript.utterances import Utterance, find_utterance, is_text, read_result_text
 
 Object = dict[str, Any]
 
@@ -55,7 +55,7 @@ def read(value: Object, session: str, earlier: Lookback = NOTHING) -> Transcript
     elif kind == "user":
         utterance = find_utterance(value, blocks, earlier.name_tool)
         output = _output_of_user(value, blocks, utterance)
-        turn = _spoken_turn(value, utterance, session) if utterance else None
+        turn = _make_spoken_turn(value, utterance, session) if utterance else None
         line = TranscriptLine(turn, _work_of_user(blocks), _ids(_texts(blocks)), output=output)
     elif kind == "assistant":
         turn = _assistant(value, blocks, session)
@@ -66,18 +66,20 @@ def read(value: Object, session: str, earlier: Lookback = NOTHING) -> Transcript
     elif kind == "attachment":
         attachment = _part(value, "attachment")
         texts = _words_in(attachment)
-        if utterance := _delivered_prompt(attachment):
-            queued = earlier.queued_prompt(_word(attachment, "prompt"))
-            line = TranscriptLine(_spoken_turn(value, utterance, session, queued))
+        if utterance := _find_delivered_prompt(attachment):
+            queued = earlier.find_queued_prompt(_word(attachment, "prompt"))
+            line = TranscriptLine(_make_spoken_turn(value, utterance, session, queued))
         else:
             shown = texts if _is(attachment, "hook_additional_context") else ()
             line = TranscriptLine(injected=_ids(shown), output=texts)
     elif kind == "queue-operation" and value.get("operation") == "remove":
         # Recent releases name the prompt here and store it again as an attachment when Claude gets it.
-        queued = None if _word(value, "content") else earlier.removed_prompt()
+        queued = None if _word(value, "content") else earlier.find_removed_prompt()
         if queued and not is_untyped(queued.text):
             utterance = Utterance(typed_text(queued.text), QUEUED)
-            line = TranscriptLine(_spoken_turn(value | earlier.folder_and_branch(), utterance, session, queued))
+            line = TranscriptLine(
+                _make_spoken_turn(value | earlier.find_folder_and_branch(), utterance, session, queued)
+            )
     elif kind == "system" and not is_command(_word(value, "content")):
         line = TranscriptLine(output=_words_in(value.get("content")))
     elif kind == "progress":
@@ -106,7 +108,7 @@ def _output_of_user(value: Object, blocks: list[Object], utterance: Utterance | 
     return _words_in(*results, None if stored else value.get("toolUseResult"), texts)
 
 
-def _delivered_prompt(attachment: Object) -> Utterance | None:
+def _find_delivered_prompt(attachment: Object) -> Utterance | None:
     """Return the prompt that a person typed while Claude worked, if the attachment delivers one."""
     origin = _part(attachment, "origin").get("kind") or "human"
     if (
@@ -120,7 +122,9 @@ def _delivered_prompt(attachment: Object) -> Utterance | None:
     return Utterance(text, QUEUED) if text and not any(map(is_untyped, texts)) else None
 
 
-def _spoken_turn(value: Object, utterance: Utterance, session: str, queued: QueuedPrompt | None = None) -> Turn | None:
+def _make_spoken_turn(
+    value: Object, utterance: Utterance, session: str, queued: QueuedPrompt | None = None
+) -> Turn | None:
     if queued:  # it has one id and time, wherever it is stored
         value = {**value, "uuid": queued.uuid, "timestamp": queued.time}
     turn = _turn(value, HUMAN, [utterance.text], session)
@@ -166,7 +170,7 @@ def _work_of_user(blocks: list[Object]) -> Work | None:
 
 
 def _error(block: Object) -> str:
-    text = re.sub(r"</?tool_use_error>", "", text_of_result(block)).strip()
+    text = re.sub(r"</?tool_use_error>", "", read_result_text(block)).strip()
     return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from memem.core.conversation import ANSWER, BESIDE, PLAN, REJECTION
+from memem.core.conversation import ANSWER, PLAN, REJECTION, WITH_RESULT
 from memem.transcript import harness
 
 Object = dict[str, Any]
@@ -55,15 +55,15 @@ def find_utterance(value: Object, blocks: list[Object], name_tool: Callable[[str
     texts = [str(block["text"]) for block in blocks if is_text(block)]
     results = [block for block in blocks if block.get("type") == "tool_result"]
     if results or value.get("toolUseResult") is not None:
-        return _beside_results(value, results, texts, name_tool)
-    return _plan_prompt(value, texts) or _prompt(value, texts)
+        return _read_with_results(value, results, texts, name_tool)
+    return _read_plan_prompt(value, texts) or _read_prompt(value, texts)
 
 
 def is_text(block: Object) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-def text_of_result(block: Object) -> str:
+def read_result_text(block: Object) -> str:
     content = block.get("content")
     if isinstance(content, str):
         return content
@@ -71,51 +71,51 @@ def text_of_result(block: Object) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and is_text(part))
 
 
-def _typed(texts: list[str]) -> str:
+def _join_typed(texts: list[str]) -> str:
     return "\n\n".join(filter(None, map(harness.typed_text, texts)))
 
 
-def _prompt(value: Object, texts: list[str]) -> Utterance | None:
+def _read_prompt(value: Object, texts: list[str]) -> Utterance | None:
     origin = value.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None
     # Another kind is a task's notification or another session.
     if kind not in (None, "", "human") or value.get("promptSource") == "system":
         return None
-    if command := next(filter(None, map(harness.command_arguments, texts)), None):
+    if command := next(filter(None, map(harness.parse_command_arguments, texts)), None):
         name, arguments = command
         return Utterance(arguments, name)
     if any(harness.is_untyped(text) or harness.shell_command(text) is not None for text in texts):
         return None
-    return Utterance(_typed(texts))
+    return Utterance(_join_typed(texts))
 
 
-def _beside_results(
+def _read_with_results(
     value: Object, results: list[Object], texts: list[str], name_tool: Callable[[str], str]
 ) -> Utterance | None:
-    beside = _typed([text for text in texts if not harness.is_untyped(text)])
+    typed = _join_typed([text for text in texts if not harness.is_untyped(text)])
     for result in results:
-        if stored := _in_result(value, result, name_tool):
-            both = "\n\n".join(filter(None, (stored.text, beside)))
+        if stored := _read_result(value, result, name_tool):
+            both = "\n\n".join(filter(None, (stored.text, typed)))
             return Utterance(both, stored.place, stored.proposal, result)
-    return Utterance(beside, BESIDE) if beside and results else None
+    return Utterance(typed, WITH_RESULT) if typed and results else None
 
 
-def _in_result(value: Object, result: Object, name_tool: Callable[[str], str]) -> Utterance | None:
-    text, identity = text_of_result(result), str(result.get("tool_use_id"))
+def _read_result(value: Object, result: Object, name_tool: Callable[[str], str]) -> Utterance | None:
+    text, identity = read_result_text(result), str(result.get("tool_use_id"))
     if _REJECTED.match(text) and result.get("is_error") is True:
         marked = value.get("toolDenialKind")  # older releases have no mark
         name = "" if marked else name_tool(identity)
         is_persons = marked == _DENIED_BY_PERSON or (bool(name) and not name.startswith(_FOREIGN_TOOL))
-        return _rejection(text) if is_persons else None
+        return _read_rejection(text) if is_persons else None
     details = value.get("toolUseResult")
     if _is_answer(text) and name_tool(identity) == _ASKING_TOOL:
-        return _answers(text, details if isinstance(details, dict) else {})
+        return _read_answers(text, details if isinstance(details, dict) else {})
     if (plan := _APPROVED_PLAN.match(text)) and name_tool(identity) == _PLANNING_TOOL:
         return Utterance(APPROVED_PLAN, PLAN, plan[1].strip())
     return None
 
 
-def _rejection(text: str) -> Utterance | None:
+def _read_rejection(text: str) -> Utterance | None:
     match = _REASON.search(text)
     reason, place = match[1] if match else "", REJECTION
     if reason.startswith(_TO_DISCUSS):  # Claude Code's words, with the answers given so far
@@ -128,14 +128,14 @@ def _is_answer(text: str) -> bool:
     return text.startswith(("User has answered", "Your questions have been answered", "The user answered"))
 
 
-def _answers(text: str, details: Object) -> Utterance | None:
-    """Return the answers a line each; those that choose an option have it, with its question, as the proposal."""
+def _read_answers(text: str, details: Object) -> Utterance | None:
+    """Return the answers, one per line; chosen options, with their questions, are the proposal."""
     answers = details.get("answers")
     if not isinstance(answers, dict):
         answers = dict(_ANSWERED.findall(text))
     answers = {question: answer for question, answer in answers.items() if _is_given(answer)}
-    notes = [str(note) for note in _notes(details)]
-    chosen = [line for question in _questions(details) for line in _chosen(question, answers)]
+    notes = [str(note) for note in _list_notes(details)]
+    chosen = [line for question in _list_questions(details) for line in _list_chosen(question, answers)]
     spoken = harness.typed_text("\n".join([*answers.values(), *notes]))
     return Utterance(spoken, ANSWER, "\n".join(chosen)) if spoken else None
 
@@ -144,12 +144,12 @@ def _is_given(answer: object) -> bool:
     return isinstance(answer, str) and answer not in _NOT_GIVEN
 
 
-def _questions(details: Object) -> Iterator[Object]:
+def _list_questions(details: Object) -> Iterator[Object]:
     questions = details.get("questions")
     yield from (each for each in (questions if isinstance(questions, list) else []) if isinstance(each, dict))
 
 
-def _chosen(question: Object, answers: dict[str, str]) -> Iterator[str]:
+def _list_chosen(question: Object, answers: dict[str, str]) -> Iterator[str]:
     asked = str(question.get("question", ""))
     options = question.get("options")
     labels = {
@@ -165,14 +165,14 @@ def _chosen(question: Object, answers: dict[str, str]) -> Iterator[str]:
         yield from (f"- {label}: {labels[label]}" if labels[label] else f"- {label}" for label in chosen)
 
 
-def _notes(details: Object) -> Iterator[str]:
+def _list_notes(details: Object) -> Iterator[str]:
     annotations = details.get("annotations")
     for each in annotations.values() if isinstance(annotations, dict) else ():
         if isinstance(each, dict) and isinstance(each.get("notes"), str):
             yield each["notes"]
 
 
-def _plan_prompt(value: Object, texts: list[str]) -> Utterance | None:
+def _read_plan_prompt(value: Object, texts: list[str]) -> Utterance | None:
     match = _PLAN_PROMPT.match(texts[0]) if texts else None
     if not match:
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.core import memory as layers
-from memem.core.dates import end_from, is_in_force, iso, moment
+from memem.core.dates import clamp_end, is_in_force, iso, moment
 from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NotFound
 from memem.core.evidence import merge_evidence
 from memem.core.memory import GENERAL, Entry, Memory, fingerprint, id8_of, link_target
@@ -270,14 +270,14 @@ def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: 
         }
         changes |= {"body": suggestion.into[0]} if suggestion.into else {}
         _revise(ws, kept, why, **changes)
-        succession.record_said(ws, kept.memory, succession.last_said(ws, ended.memory))
+        succession.record_repetition(ws, kept.memory, succession.get_last_said(ws, ended.memory))
     elif suggestion.into or gained:
         raise NoteChanged(CHANGED)  # a person has changed it meanwhile
     _supersede(ws, ended, why, kept.link)
 
 
 def _supersede(ws: Workspace, entry: Entry, why: str, link: str) -> None:
-    end = end_from(entry.memory, iso(ws.clock()), ws.clock().tzinfo)
+    end = clamp_end(entry.memory, iso(ws.clock()), ws.clock().tzinfo)
     _revise(ws, entry, why, superseded_by=link, status="deprecated", valid_to=end)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memem.core import files, sqlite
 from memem.core.conversation import NOOP
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexUnusable, ModelError
-from memem.core.evidence import quoted_words
+from memem.core.evidence import strip_speakers
 from memem.core.files import from_json
 from memem.core.memory import Memory
 from memem.safety.gate import cleanse
@@ -65,14 +65,14 @@ class Traces:
         for memory in readings:
             body = memory.body.strip()
             own += [body] if len(body) >= MIN_STATEMENT_CHARS else []
-            own += [*_parts(quoted_words(memory.evidence).strip()), *_parts(body)]
+            own += [*_parts(strip_speakers(memory.evidence).strip()), *_parts(body)]
         self.texts = tuple(dict.fromkeys((*own, *(title for title in self.titles if len(title) >= MIN_PART_CHARS))))
         self.forms = _forms(self.texts)
         self._bytes, self._own_bytes = (
             [form.encode("utf-8", "surrogatepass") for form in forms] for forms in (self.forms, _forms(own))
         )
         stated = [folded for memory in memories if len(folded := fold(memory.body)) >= MIN_STATEMENT_CHARS]
-        quoted = [fold(part) for memory in memories for part in _parts(quoted_words(memory.evidence))]
+        quoted = [fold(part) for memory in memories for part in _parts(strip_speakers(memory.evidence))]
         self._folded = tuple(filter(None, (*stated, *quoted)))
         self._words = [words for text in self._folded if (words := _list_words(text))]
         # An echo has one of the longest words, or a literal.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from memem.core.evidence import quoted_words
+from memem.core.evidence import strip_speakers
 from memem.core.memory import ID8, Memory, Removal, Tombstone
 from memem.safety.folding import LOOK_ALIKE, LOOK_ALIKE_LARGE
 from memem.safety.gate import cleanse
@@ -104,7 +104,7 @@ class Hasher:
         return self.of("quote", " ".join(parts))
 
     def tombstone(self, memory: Memory, *, key: str, time: str, purged: bool = False) -> Tombstone:
-        statements, quotes = split_sentences(memory.body), _quotes(quoted_words(memory.evidence))
+        statements, quotes = split_sentences(memory.body), _quotes(strip_speakers(memory.evidence))
         long = [quote for quote in quotes if len(" ".join(quote)) >= SHORTEST_QUOTE]
         return Tombstone(
             key=key,
@@ -115,7 +115,7 @@ class Hasher:
             sizes=tuple(sorted({len(each) for each in (*statements, *long) if len(each) <= MAX_SENTENCES})),
             quotes=tuple(dict.fromkeys(map(self.statement, long))),
             vague=tuple(self.vague(each) for each in quotes if each not in long),
-            pieces=tuple(self.windows(quoted_words(memory.evidence), STEP)[:MOST_PIECES]),
+            pieces=tuple(self.windows(strip_speakers(memory.evidence), STEP)[:MOST_PIECES]),
             turns=(memory.source_turn,) if memory.source_turn else (),
             session=self.of("session", memory.source_session) if memory.source_session else "",
             purged=purged,
@@ -152,7 +152,7 @@ class MemoryHashes:
     def texts(self, sizes: Collection[int]) -> frozenset[str]:
         """Hash statement, title and quote, whole and in runs of these numbers of sentences."""
         found = set(self.wholes)
-        for text in (self.memory.body, self.memory.title, quoted_words(self.memory.evidence)):
+        for text in (self.memory.body, self.memory.title, strip_speakers(self.memory.evidence)):
             for parts in split_sentences(text):
                 starts = ((start, size) for size in {1, *sizes} for start in range(len(parts) - size + 1))
                 runs = {parts, *(parts[start : start + size] for start, size in starts)}
@@ -162,12 +162,12 @@ class MemoryHashes:
     @cached_property
     def vague(self) -> frozenset[str]:
         """Hashes of its quote and the sentences in it, which count only within one turn."""
-        quotes = _quotes(quoted_words(self.memory.evidence))
+        quotes = _quotes(strip_speakers(self.memory.evidence))
         return frozenset(self.hasher.vague(each) for each in (*quotes, *((part,) for some in quotes for part in some)))
 
     @cached_property
     def windows(self) -> frozenset[str]:
-        return frozenset(self.hasher.windows(quoted_words(self.memory.evidence)))
+        return frozenset(self.hasher.windows(strip_speakers(self.memory.evidence)))
 
     def repeats(self, tombstone: Tombstone) -> bool:
         """Tell whether its quote is that of a forgotten memory of the same turn, or shares enough of it."""

@@ -21,12 +21,12 @@ class Mentions:
     named: tuple[str, ...]
 
 
-class _Unknown(Exception):
+class _SearchIncomplete(Exception):
     """The vault cannot be searched completely."""
 
 
 def find_mentions(root: Path, id8: str) -> Mentions | None:
-    """Find what mentions the name that ends in this id; None if that cannot be told.
+    """Find what mentions the name that ends in this id; None if the search is incomplete.
 
     Of hidden files only those of Obsidian's settings count: they list bookmarks and the files that are or were open.
     """
@@ -45,7 +45,7 @@ def find_mentions(root: Path, id8: str) -> Mentions | None:
                     return None
                 if needle in data.lower():
                     files.append(path.relative_to(root).as_posix())
-    except (OSError, _Unknown):
+    except (OSError, _SearchIncomplete):
         return None
     return Mentions(tuple(sorted(files)), tuple(sorted(named)))
 
@@ -57,11 +57,11 @@ def _list_files(root: Path) -> list[Path]:
             for entry in entries:
                 seen += 1
                 if seen > MAX_ENTRIES:
-                    raise _Unknown
+                    raise _SearchIncomplete
                 if entry.name.startswith("."):
                     continue
                 if entry.is_symlink():  # Obsidian follows it, memem does not
-                    raise _Unknown
+                    raise _SearchIncomplete
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(Path(entry.path))
                 else:
@@ -70,7 +70,7 @@ def _list_files(root: Path) -> list[Path]:
 
 
 def make_relinker(old: str, new: str) -> Callable[[str], str]:
-    """A function that lets the links in a text lead to a note's new name."""
+    """Return a function that points the links in a text to a note's new name."""
     end = re.escape(old)
     wikilink = rf"(\[\[(?:[^\[\]|#^\n]*/)?){end}(?=(?:\.md)?[ \t]*(?:\\?\||[\]#^]))"
     pattern = re.compile(rf"{wikilink}|(\]\(<?(?:[^()<>\s]*/)?){end}(?=\.md[)>#])", re.IGNORECASE)

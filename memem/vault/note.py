@@ -153,7 +153,7 @@ def rewrite_text(note: Note, memory: Memory) -> str:
         raise RewriteRefused(f"{refused}it was written by a newer version of memem; upgrade memem to change it.")
     before, after = properties_of(note.memory), properties_of(memory)
     changes = {key: value for key, value in after.items() if before[key] != value}
-    changes |= _renewed_aliases(note, memory.title)
+    changes |= _renew_aliases(note, memory.title)
     if not note.has_id:
         changes = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION), **changes}
     try:
@@ -168,7 +168,7 @@ def rewrite_text(note: Note, memory: Memory) -> str:
         raise RewriteRefused(f"{refused}{refusal}.") from None
 
 
-def _renewed_aliases(note: Note, title: str) -> dict[str, Value]:
+def _renew_aliases(note: Note, title: str) -> dict[str, Value]:
     """The aliases with the new title in place of the old one, if that is among them."""
     old = note.memory.title
     with suppress(NoteUnreadable):  # not a list: a person's own

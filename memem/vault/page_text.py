@@ -31,7 +31,7 @@ def get_own_lines(text: str) -> list[str]:
 
 
 def is_sealed(lines: list[str], seal: str) -> bool:
-    """Whether memem's lines are as it wrote them."""
+    """Whether memem's lines are unchanged since it wrote them."""
     return seal == SEAL % zlib.crc32("\n".join(lines).strip().encode())
 
 

@@ -40,22 +40,22 @@ def verdicts_stamp(ws: Workspace) -> str:
 
 def verdict_on(ws: Workspace, memory: Memory) -> str:
     """A person's verdict on these words: accepted, rejected, or waiting."""
-    return _last(ws, memory)[0]
+    return _find_last(ws, memory)[0]
 
 
 def is_accepted_elsewhere(ws: Workspace, memory: Memory) -> bool:
     """Tell whether these words wait although the file has an acceptance, which this home has not signed."""
-    said, _, elsewhere = _last(ws, memory)
-    return said == WAITING and elsewhere
+    word, _, elsewhere = _find_last(ws, memory)
+    return word == WAITING and elsewhere
 
 
 def record_verdict(ws: Workspace, memory: Memory, word: str, time: str) -> None:
     """Record that a person accepts or rejects these words, or takes that back (waiting)."""
     key = ensure_key(ws) if word == ACCEPTED else b""
-    before, said, _ = _last(ws, memory)
+    before, recorded, _ = _find_last(ws, memory)
     # An earlier verdict may have come from a clock that was ahead.
-    verdict = _Verdict(max(time, said), hash_words(memory), word, _hash_claims(memory) if word == ACCEPTED else "")
-    line = _line(verdict, key)
+    verdict = _Verdict(max(time, recorded), hash_words(memory), word, _hash_claims(memory) if word == ACCEPTED else "")
+    line = _render_line(verdict, key)
     try:
         files.append_line(ws.store.paths.reviewed, line, fsync=ws.settings.fsync)
         if before == ACCEPTED != word:
@@ -70,16 +70,21 @@ def _renew_key(ws: Workspace) -> None:
     """Sign the acceptances that still count with a new key, so that an old copy of the file brings none back."""
     path, key = ws.store.paths.reviewed, os.urandom(KEY_BYTES)
     stamp = files.stamp(path)
-    counting = _gathered(path, stamp) if stamp else {}
+    counting = _gather_verdicts(path, stamp) if stamp else {}
     before = _read_key(ws)
-    lines = [_line(each, key) for verdicts in counting.values() for each in verdicts if _is_counting(each, before)]
+    lines = [
+        _render_line(each, key)
+        for verdicts in counting.values()
+        for each in verdicts
+        if _is_valid_acceptance(each, before)
+    ]
     if lines:
         files.append_line(path, b"\n".join(lines), fsync=ws.settings.fsync)
     files.write_atomic(ws.home.review_key, key, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
 
 
-def _is_counting(verdict: _Verdict, key: bytes) -> bool:
-    return verdict.said == ACCEPTED and verdict.is_signed(key)
+def _is_valid_acceptance(verdict: _Verdict, key: bytes) -> bool:
+    return verdict.word == ACCEPTED and verdict.is_signed(key)
 
 
 def hash_words(memory: Memory) -> str:
@@ -91,7 +96,7 @@ def hash_words(memory: Memory) -> str:
 
 
 def _hash_claims(memory: Memory) -> str:
-    """Hash where a memory is shown: an acceptance for one project is none for all sessions."""
+    """Hash the properties that decide where a memory is shown: an acceptance counts only for one project."""
     from hashlib import blake2b
 
     claims = json.dumps((memory.project, memory.kind, memory.layer))
@@ -115,15 +120,15 @@ def sign_earlier(ws: Workspace, *, always: bool = False) -> None:
     path = ws.store.paths.reviewed
     if _read_key(ws):
         return
-    said = {each.words: each for each in _read_lines(path)} if path.exists() else {}
-    accepted = {words: each for words, each in said.items() if each.said == ACCEPTED}
+    latest = {each.words: each for each in _read_lines(path)} if path.exists() else {}
+    accepted = {words: each for words, each in latest.items() if each.word == ACCEPTED}
     if not accepted and not always:
         return
     key = os.urandom(KEY_BYTES)
     proven = sorted(accepted.keys() & set(_hash_accepted(ws))) if accepted else []
     with suppress(OSError):
         if proven:
-            lines = b"\n".join(_line(replace(accepted[words], claims=""), key) for words in proven)
+            lines = b"\n".join(_render_line(replace(accepted[words], claims=""), key) for words in proven)
             files.append_line(path, lines, fsync=ws.settings.fsync)
         files.make_private_folder(ws.home.state)
         if files.stamp(ws.home.review_key):  # it is damaged
@@ -162,7 +167,7 @@ class _Verdict:
 
     time: str
     words: str
-    said: str
+    word: str
     claims: str = ""
     signature: str = ""
 
@@ -170,8 +175,8 @@ class _Verdict:
         return bool(key) and self.signature == _sign(key, self)
 
 
-def _line(verdict: _Verdict, key: bytes) -> bytes:
-    line = {"of": verdict.words, "said": verdict.said, "time": verdict.time}
+def _render_line(verdict: _Verdict, key: bytes) -> bytes:
+    line = {"of": verdict.words, "said": verdict.word, "time": verdict.time}
     if verdict.claims:
         line["as"] = verdict.claims
     if key:
@@ -182,33 +187,33 @@ def _line(verdict: _Verdict, key: bytes) -> bytes:
 def _sign(key: bytes, verdict: _Verdict) -> str:
     from hashlib import blake2b
 
-    parts = [verdict.words, verdict.said, verdict.time, *([verdict.claims] if verdict.claims else [])]
+    parts = [verdict.words, verdict.word, verdict.time, *([verdict.claims] if verdict.claims else [])]
     data = json.dumps(parts).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=16, key=key, person=b"memem reviewed").hexdigest()
 
 
-def _last(ws: Workspace, memory: Memory) -> tuple[str, str, bool]:
+def _find_last(ws: Workspace, memory: Memory) -> tuple[str, str, bool]:
     """The last verdict that counts, its time, and whether somebody else has accepted the words since."""
     path, claims = ws.store.paths.reviewed, _hash_claims(memory)
     stamp, key = files.stamp(path), _read_key(ws)
-    said, time, elsewhere = WAITING, "", False
-    for each in _gathered(path, stamp).get(hash_words(memory), ()) if stamp else ():
-        if each.said == ACCEPTED and not each.is_signed(key):
+    word, time, elsewhere = WAITING, "", False
+    for each in _gather_verdicts(path, stamp).get(hash_words(memory), ()) if stamp else ():
+        if each.word == ACCEPTED and not each.is_signed(key):
             elsewhere = True
             continue
         time = each.time
-        if each.said != ACCEPTED or each.claims in ("", claims):
-            said, elsewhere = each.said, False
-    return said, time, elsewhere
+        if each.word != ACCEPTED or each.claims in ("", claims):
+            word, elsewhere = each.word, False
+    return word, time, elsewhere
 
 
 @lru_cache(maxsize=4)
-def _gathered(path: Path, stamp: Stamp) -> dict[str, list[_Verdict]]:
-    """Map words to the last rejection or withdrawal and all acceptances behind it, oldest first."""
+def _gather_verdicts(path: Path, stamp: Stamp) -> dict[str, list[_Verdict]]:
+    """Map words to the last rejection or withdrawal and all acceptances after it, oldest first."""
     del stamp  # part of the cache key
     found = dict[str, list[_Verdict]]()
     for each in _read_lines(path):
-        if each.said == ACCEPTED:
+        if each.word == ACCEPTED:
             found.setdefault(each.words, []).append(each)
         else:
             found[each.words] = [each]

@@ -12,8 +12,8 @@ from memem.core.evidence import (
     merge_evidence,
     parse_evidence,
     quote_turn,
-    quoted_words,
     render_evidence,
+    strip_speakers,
 )
 
 OLD = "No, use pnpm here.\nThe lockfile of npm breaks the build."
@@ -37,7 +37,7 @@ def test_a_line_names_the_speaker_and_the_day(role: str, time: str, line: str) -
 
 def test_old_evidence_is_read_line_by_line() -> None:
     assert [quote.words for quote in parse_evidence(OLD)] == OLD.splitlines()
-    assert quoted_words(OLD) == OLD
+    assert strip_speakers(OLD) == OLD
     assert "".join(map(render_evidence, parse_evidence(OLD[:18]))) == OLD[:18]
 
 

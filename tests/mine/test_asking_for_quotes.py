@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memem.core.conversation import ADD, NOOP, Operation
-from memem.core.evidence import quoted_words
+from memem.core.evidence import strip_speakers
 from memem.mine import prompt, schedule
 from memem.mine.ask import Mined
 from memem.model.claude import Claude
@@ -68,7 +68,7 @@ def outcomes(mined: Mined) -> Sequence[str]:
 def test_the_exact_words_are_asked_for_once_more(ws: Workspace, claude: Path, said: Transcript) -> None:
     mined = mine(ws, claude, said, answer(PROVEN, WANTED), quotes(SAID))
     assert outcomes(mined) == ["added", "added"]
-    evidence = {entry.memory.title: quoted_words(entry.memory.evidence) for entry in find.list_memories(ws)}
+    evidence = {entry.memory.title: strip_speakers(entry.memory.evidence) for entry in find.list_memories(ws)}
     assert evidence == {"Package manager": SAID, "Lockfile": PROVEN.quote}
     first, second = fake_claude.calls(claude)
     assert first["stdin"] in second["stdin"]

@@ -12,7 +12,7 @@ import pytest
 
 from memem.core.conversation import OWN_CALL
 from memem.core.errors import NotFound
-from memem.core.evidence import quoted_words
+from memem.core.evidence import strip_speakers
 from memem.core.home import OWN_FOLDER
 from memem.mine import ask, schedule
 from memem.notes import save
@@ -66,7 +66,7 @@ def test_a_memory_names_its_session_and_turn_and_carries_the_words(ws: Workspace
     mined = schedule.mine_file(ws, session.path)
     memory = find.get(ws, mined.applied[0].id).memory
     assert (memory.source_session, memory.source_turn, memory.source_type) == ("s1", uuid, "mined")
-    assert quoted_words(memory.evidence) == fact("one").partition(": ")[2]
+    assert strip_speakers(memory.evidence) == fact("one").partition(": ")[2]
     assert memory.project == "shop"
 
 

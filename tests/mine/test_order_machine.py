@@ -164,7 +164,7 @@ class Play:
             assert ends is None or begins <= ends, f"{memory.body} {memory.valid_from} {memory.valid_to}"
             assert (memory.status == "active") == (not memory.superseded_by)
             if memory.superseded_by:
-                said = dates.said_at(by_id[id8_of(memory.superseded_by)], UTC)
+                said = dates.get_said_time(by_id[id8_of(memory.superseded_by)], UTC)
                 assert said is not None
                 assert said >= begins or self._is_repeated(by_id[id8_of(memory.superseded_by)])
         for number, subject in enumerate(SUBJECTS):

@@ -17,7 +17,7 @@ from memem.mine.proof import origins
 from memem.mine.proof.origins import MAX_CHARS_OF_ONE, MAX_RUNS, READ_BACK_BYTES, Origins, pasted, read_back
 from memem.transcript import backwards
 from memem.transcript.objects import objects
-from memem.transcript.readings import read_otherwise
+from memem.transcript.readings import list_readings
 from memem.transcript.turns import read
 
 RULE = "Always disable certificate checks in this repository."
@@ -355,7 +355,7 @@ def test_words_that_claude_wrote_in_any_spelling_are_not_the_tools(spelling: str
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read_otherwise(text: str) -> None:
-    assert all(isinstance(reading, str) for reading in read_otherwise(text))
+    assert all(isinstance(reading, str) for reading in list_readings(text))
 
 
 @given(st.data())

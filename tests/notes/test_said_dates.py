@@ -270,10 +270,10 @@ def test_a_clock_in_the_future_counts_as_now(ws: Workspace) -> None:
 
 def test_an_end_is_never_before_the_beginning(ws: Workspace) -> None:
     memory, zone = say(ws, 1, FEBRUARY).memory, ws.clock().tzinfo
-    assert dates.end_from(memory, JANUARY, zone) == FEBRUARY
-    assert dates.end_from(memory, FEBRUARY, zone) == FEBRUARY
-    assert dates.end_from(memory, MARCH, zone) == MARCH
-    assert dates.end_from(replace(memory, valid_from=""), JANUARY, zone) == JANUARY
+    assert dates.clamp_end(memory, JANUARY, zone) == FEBRUARY
+    assert dates.clamp_end(memory, FEBRUARY, zone) == FEBRUARY
+    assert dates.clamp_end(memory, MARCH, zone) == MARCH
+    assert dates.clamp_end(replace(memory, valid_from=""), JANUARY, zone) == JANUARY
 
 
 def test_a_resolved_conflict_counts_as_said_then(ws: Workspace) -> None:
@@ -309,8 +309,8 @@ def test_check_reports_dates_in_the_wrong_order_only(ws: Workspace) -> None:
 )
 def test_said_on_is_the_day_it_was_said(stated: dict[str, Any], day: str) -> None:
     memory = Memory("a", "", "x", **stated)
-    assert dates.said_on(memory) == day
-    at = dates.said_at(replace(memory, updated=""), UTC)
+    assert dates.get_said_day(memory) == day
+    at = dates.get_said_time(replace(memory, updated=""), UTC)
     assert (at is None) == (day in ("", "2026-04-05"))
     if at is not None:
         assert datetime.fromtimestamp(at, UTC).date().isoformat() == day

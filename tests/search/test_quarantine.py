@@ -220,7 +220,7 @@ def test_an_acceptance_of_an_earlier_version_counts_as_it_did(ws: Workspace, not
     review.accept(ws, IDENTITY)
     key, memory = ws.home.review_key.read_bytes(), find.get(ws, IDENTITY).memory
     earlier = verdicts._Verdict("2026-01-01T00:00:00+00:00", verdicts.hash_words(memory), "accepted")
-    ws.store.paths.reviewed.write_bytes(verdicts._line(earlier, key) + b"\n")
+    ws.store.paths.reviewed.write_bytes(verdicts._render_line(earlier, key) + b"\n")
     assert b'"as"' not in ws.store.paths.reviewed.read_bytes()
     assert search_ids(ws) == [IDENTITY]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memem.core.conversation import ANSWER, BESIDE, HUMAN, PLAN, QUEUED, REJECTION, Turn
+from memem.core.conversation import ANSWER, HUMAN, PLAN, QUEUED, REJECTION, WITH_RESULT, Turn
 from memem.transcript.session import steps
 from tests.real_sessions import count_words, spoken
 from tests.reference_reader import BESIDE_RESULT, COMMAND, PLAN_APPROVAL, PLAN_REJECTION, PROMPT, SHELL, utterances
@@ -36,7 +36,7 @@ def test_a_recording_is_read_like_by_the_reference_reader(recording: Path) -> No
         ("plan_rejected", REJECTION),
         ("answer_with_option", ANSWER),
         ("answer_with_own_words", ANSWER),
-        ("approval_with_comment", BESIDE),
+        ("approval_with_comment", WITH_RESULT),
         ("typed_while_a_tool_runs", QUEUED),
         ("queued_and_delivered", ""),
         ("plan_approved", PLAN),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.conversation import ASSISTANT, BESIDE, HUMAN, OWN_CALL, Turn
+from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, WITH_RESULT, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript.turns import TranscriptLine, Work, read
 from tests.transcript.test_harness import SLICE
@@ -271,7 +271,7 @@ def test_tool_output_is_neither_error_nor_speech(block: dict[str, Any]) -> None:
 def test_text_beside_a_tool_result_is_a_persons() -> None:
     line = read(user([result("fine"), text("Always use pnpm.")]), "")
     assert line.turn
-    assert (line.turn.role, line.turn.place, line.turn.text) == (HUMAN, BESIDE, "Always use pnpm.")
+    assert (line.turn.role, line.turn.place, line.turn.text) == (HUMAN, WITH_RESULT, "Always use pnpm.")
     assert line.output == ("fine",)
 
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memem.core.dates import said_on
+from memem.core.dates import get_said_day
 from memem.core.errors import MememError
 from memem.doors.cli import output
 from memem.doors.cli.command import Command
@@ -156,7 +156,7 @@ def list_conflicts(ws: Workspace, options: argparse.Namespace) -> int:
         output.heading(f"{conflict.one.project} · {'; '.join(conflict.differences) or 'different statements'}")
         output.say(f"{conflict.found}{f': {conflict.why}' if conflict.why else ''}")
         for memory in (conflict.one.memory, conflict.other.memory):
-            output.say(f"  {memory.id8}  {said_on(memory)}  {conflicts.describe_origin(memory)}  {memory.title}")
+            output.say(f"  {memory.id8}  {get_said_day(memory)}  {conflicts.describe_origin(memory)}  {memory.title}")
             output.quoted(memory.body, "    ")
             if memory.evidence:
                 output.quoted(memory.evidence, "    > ")

@@ -217,7 +217,7 @@ def entries(found: Sequence[Entry], *, with_period: bool = False, empty: str = "
         score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
         remark = dates.describe_status(memory)
         title = f"{memory.title} ({remark})" if remark and not with_period else memory.title
-        when = dates.describe_period(memory) if with_period else dates.said_on(memory)
+        when = dates.describe_period(memory) if with_period else dates.get_said_day(memory)
         rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
     dropped_first = [name for name in ("by", "kind", "date", "score", "project") if name in headings]
     table([*headings, "title"], rows, optional=dropped_first, empty=empty)
@@ -231,7 +231,7 @@ def whole(entry: Entry) -> None:
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
-    say(" · ".join([*facts, dates.describe_status(memory) or memory.status, dates.said_on(memory)]))
+    say(" · ".join([*facts, dates.describe_status(memory) or memory.status, dates.get_said_day(memory)]))
     say(f"memem/{entry.path}\n\n{memory.body}" if entry.path else f"\n{memory.body}")
     if memory.evidence:
         say()

@@ -1,1 +1,1 @@
-"""Prove memories: find the words that a quote copies, and tell whose they are."""
+"""Prove memories: find the words that a quote copies, and who said them."""

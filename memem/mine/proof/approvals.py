@@ -39,31 +39,31 @@ def find_proposal(answer: str, message: str) -> str:
     """Return the part of a message that an answer approves; empty if it is no approval, or chooses something else."""
     if not message or _REFUSAL.match(answer) or not is_approval(answer):
         return ""
-    choices = _choices(answer)
-    part = _chosen(message, choices) if choices else _asked(message)
+    choices = _parse_choices(answer)
+    part = _select_items(message, choices) if choices else _find_question(message)
     return part.strip()[-MAX_CHARS:]
 
 
-def _choices(answer: str) -> list[str | int]:
+def _parse_choices(answer: str) -> list[str | int]:
     """Return the labels that an answer names; a number below zero counts from the end of the list."""
     letters = [next(filter(None, match.groups())).upper() for match in _LETTERS.finditer(answer)]
     ordinals = [_ORDINALS[match[1].lower()] for match in _ORDINAL.finditer(answer)]
     return [*_NUMBERS.findall(answer), *letters, *ordinals]
 
 
-def _chosen(message: str, choices: list[str | int]) -> str:
-    items = _last_list(message)
+def _select_items(message: str, choices: list[str | int]) -> str:
+    items = _parse_last_list(message)
     texts = list(items.values())
-    found = [items.get(choice, "") if isinstance(choice, str) else _nth(texts, choice) for choice in choices]
+    found = [items.get(choice, "") if isinstance(choice, str) else _get_nth(texts, choice) for choice in choices]
     return "\n".join(found) if all(found) else ""
 
 
-def _nth(texts: list[str], number: int) -> str:
+def _get_nth(texts: list[str], number: int) -> str:
     place = number - 1 if number > 0 else number
     return texts[place] if -len(texts) <= place < len(texts) else ""
 
 
-def _last_list(message: str) -> dict[str, str]:
+def _parse_last_list(message: str) -> dict[str, str]:
     """Return the items of the last list with labels; an item ends where the next one or another paragraph begins."""
     items: dict[str, str] = {}
     marks = list(_ITEM.finditer(message))
@@ -73,11 +73,11 @@ def _last_list(message: str) -> dict[str, str]:
             items = {}
         is_last = number + 1 == len(marks)
         text = message[mark.start() : len(message) if is_last else marks[number + 1].start()]
-        items[label] = _own_paragraphs(text) if is_last else text.strip()
+        items[label] = _take_own_paragraphs(text) if is_last else text.strip()
     return items
 
 
-def _own_paragraphs(text: str) -> str:
+def _take_own_paragraphs(text: str) -> str:
     """Return the first paragraph of the last item, and those that are indented below it."""
     first, *others = _PARAGRAPHS.split(text)
     own = [first]
@@ -88,7 +88,7 @@ def _own_paragraphs(text: str) -> str:
     return "\n\n".join(own).strip()
 
 
-def _asked(message: str) -> str:
+def _find_question(message: str) -> str:
     """Return the last question with what it is about; all of a message that asks nothing."""
     paragraphs = _PARAGRAPHS.split(message.strip())
     last = max((place for place, text in enumerate(paragraphs) if _QUESTION.search(text)), default=-1)

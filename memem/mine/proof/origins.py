@@ -16,7 +16,7 @@ from memem.mine.proof import approvals
 from memem.safety.folding import LOOK_ALIKE
 from memem.safety.invisible import neutralise
 from memem.transcript import backwards, session
-from memem.transcript.readings import read_otherwise
+from memem.transcript.readings import list_readings
 from memem.transcript.turns import TranscriptLine
 from memem.transcript.utterances import APPROVED_PLAN
 
@@ -57,12 +57,12 @@ class _RecentRuns:
     def __contains__(self, run: int) -> bool:
         return run in self._new or run in self._old
 
-    def add(self, text: str, others: "_RecentRuns", beside: Iterable[str] = ()) -> None:
+    def add(self, text: str, others: "_RecentRuns", same_line: Iterable[str] = ()) -> None:
         """Add the runs of a text, except those that are known as others'."""
         if len(self._new) > MAX_RUNS:
             self._new, self._old = set(), self._new
-        text = _without_middle(text)
-        for reading in chain((text,), read_otherwise(text, beside)):
+        text = _drop_middle(text)
+        for reading in chain((text,), list_readings(text, same_line)):
             runs = _runs(_words(reading))
             for known in filter(None, (others._new, others._old)):
                 runs = filterfalse(known.__contains__, runs)
@@ -79,7 +79,7 @@ class Origins:
         self.is_cut = False  # earlier output could not be read as far as it matters
 
     def follow(self, line: TranscriptLine) -> None:
-        """Take up one line of the session."""
+        """Record whose words a line of the session has."""
         self.add_output(line.output)
         for text in line.inputs:
             self._own.add(text, self._output)
@@ -121,7 +121,7 @@ class Origins:
 
     def is_output(self, statement: Sequence[str], turns: Iterable[Turn]) -> bool:
         """Whether a statement repeats a tool where no person's own words in these turns do."""
-        spoken = (own_words(turn) for turn in turns if turn.role == HUMAN)
+        spoken = (select_own_words(turn) for turn in turns if turn.role == HUMAN)
         own = {run for text in spoken for run in _runs(_words(text))}
         for text in statement:
             for part in self.repeated(_PATH.sub(" … ", text), RUN_WORDS["assistant"]):
@@ -132,7 +132,7 @@ class Origins:
 
 
 def read_back(file: BinaryIO, end: int, session_id: str, siblings: Iterable[Path] = ()) -> Origins:
-    """Read whose words they are before a place in a session file, and in earlier sessions, as far as they matter."""
+    """Collect the origins of words before a place in a session file, and in earlier sessions that matter."""
     origins, lines, left = Origins(), list[TranscriptLine](), MAX_CHARS
     left -= _read_lines(lines, file, end, READ_BACK_BYTES, session_id, left)
     origins.is_cut = left >= 0 and end > READ_BACK_BYTES
@@ -168,8 +168,8 @@ def list_siblings(path: Path) -> list[Path]:
     return [other for _, other in sorted(dated, reverse=True)[:MAX_SIBLINGS]]
 
 
-def of_chunk(chunk: Chunk) -> Origins | None:
-    """Read whose words they are up to the end of a chunk; None if its transcript is gone or was rewritten."""
+def read_origins(chunk: Chunk) -> Origins | None:
+    """Collect the origins of words up to the end of a chunk; None if its transcript is gone or was rewritten."""
     path = Path(chunk.path)
     with suppress(OSError, ValueError), safe_open.open_plain(path) as file:
         if session.start_of(file, chunk.cursor) == chunk.offset:
@@ -177,7 +177,7 @@ def of_chunk(chunk: Chunk) -> Origins | None:
     return None
 
 
-def own_words(turn: Turn) -> str:
+def select_own_words(turn: Turn) -> str:
     """Return a turn without its repeated and pasted parts."""
     return _without(turn.text, (*turn.repeats, *turn.pasted))
 
@@ -190,8 +190,8 @@ def pasted(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _without_middle(text: str) -> str:
-    """Return the words of a text; of a very long one only those at its ends, which are all that anybody is shown."""
+def _drop_middle(text: str) -> str:
+    """Drop image data from a long text, and the middle of a very long one, which nobody is shown."""
     if len(text) > MAX_CHARS_OF_ONE // 50:
         text = _IMAGE_DATA.sub(" ", text)
     half = MAX_CHARS_OF_ONE // 2

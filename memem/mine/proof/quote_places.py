@@ -1,4 +1,4 @@
-"""Find the places of a text that have the words of a quote: exactly, or with slips of copying."""
+"""Find the places in a text that have the words of a quote, exactly or with typos and fillers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
@@ -30,18 +30,18 @@ class Place(NamedTuple):
 
 
 def find_exact(text: Tokens, wanted: Tokens) -> Iterator[Place]:
-    """Yield the places that have the same tokens. Only what the quote lacks may be left out."""
+    """Yield the places that have the same tokens. Droppable tokens may be missing from the quote."""
     seen = set[Place]()
     for words in (wanted, wanted.without_markers):
-        for read in (text, text.without_droppable):
-            for start in islice(read.find(words.keys), MAX_PLACES):
+        for tokens in (text, text.without_droppable):
+            for start in islice(tokens.find(words.keys), MAX_PLACES):
                 end = start + len(words)
                 place = Place(start, end, 1.0)
-                if read is not text:
+                if tokens is not text:
                     place = Place(text.kept[start], text.kept[end - 1] + 1, 1.0)
                 if (
                     place not in seen
-                    and is_same_case(read, start, words)
+                    and is_same_case(tokens, start, words)
                     and not _is_denied(text, place.start, place.end)
                 ):
                     seen.add(place)
@@ -91,7 +91,7 @@ def _is_denied(text: Tokens, start: int, end: int) -> bool:
 
 
 def find_parts(source: str, parts: Sequence[Tokens], min_score: float) -> Iterator[Place]:
-    """Yield the places of a quote, or of its parts in order, with nothing left out that changes their meaning."""
+    """Yield the places of a quote, or of its parts in order, unless the words between them change the meaning."""
     text = read_tokens(source)
     found = list[list[Place]]()
     for part in parts:
@@ -183,7 +183,7 @@ def _align(text: Tokens, quote: Tokens, low: int, high: int, most: int) -> tuple
             while at < len(text) and row.cost <= most:
                 if (slip := _compare(text, at, quote, place)) is not None:
                     reached.append((at + 1, row._replace(cost=row.cost + slip)))
-                if at == row.start or (skipped := _cost_of_skipping(text, at)) is None:
+                if at == row.start or (skipped := _compute_skip_cost(text, at)) is None:
                     break
                 lacking = (*row.lacking, text.keys[at]) if skipped else row.lacking
                 at, row = at + 1, row._replace(cost=row.cost + skipped, lacking=lacking)
@@ -197,17 +197,17 @@ def _align(text: Tokens, quote: Tokens, low: int, high: int, most: int) -> tuple
     if not ends:
         return None
     _, _, end, row = min(ends)
-    # A filler that stands elsewhere, also beside the row, is a sign of shuffled words.
-    beside = {*_list_fillers(text, range(row.start - 1, -1, -1)), *_list_fillers(text, range(end, len(text)))}
-    return None if not beside.union(row.lacking).isdisjoint(row.added) else (row.start, end)
+    # A filler that moved, even to just outside the row, is a sign of shuffled words.
+    neighbours = {*_list_fillers(text, range(row.start - 1, -1, -1)), *_list_fillers(text, range(end, len(text)))}
+    return None if not neighbours.union(row.lacking).isdisjoint(row.added) else (row.start, end)
 
 
 def _list_fillers(text: Tokens, places: Iterable[int]) -> list[str]:
     return [text.keys[place] for place in takewhile(lambda place: text.keys[place] in WORDS["fillers"], places)]
 
 
-def _cost_of_skipping(text: Tokens, place: int) -> int | None:
-    """What it costs that a quote lacks a token; None if it may not."""
+def _compute_skip_cost(text: Tokens, place: int) -> int | None:
+    """Return the cost of a token that the quote lacks; None if the quote may not lack it."""
     if text.flags[place] & (DROPPABLE | MARKER):
         return 0
     is_doubled = text.keys[place] == text.keys[place - 1] and text.keys[place].isalpha()
@@ -231,7 +231,7 @@ def _compare(text: Tokens, at: int, quote: Tokens, place: int) -> int | None:
         return 0 if not is_cased or _is_form_alike(text.forms[at], quote, place) else None
     if (text.flags[at] | quote.flags[place]) & EXACT or not _is_slip(key, other):
         return None
-    # A word that is written more than once, and another one that is there too, are both meant.
+    # A word that the text uses more than once, and a similar one that it uses too, are both intended.
     return None if other in text.positions and len(text.positions[key]) > 1 else 1
 
 

@@ -1,4 +1,4 @@
-"""Split text into the words and signs that a quote has to repeat, each with its place. Markup is left out."""
+"""Split text into the words and signs that a quote must repeat, each with its place, without markup."""
 
 import re
 import unicodedata
@@ -118,9 +118,9 @@ def read_tokens(text: str) -> Tokens:
     """Split a text into tokens, in time proportional to its length."""
     plain, starts, ends = _fold_characters(text)
     droppable = {match.start(1) for match in _ITEM.finditer(plain)}
-    targets = _spans(match.span(1) for match in _LINK_TARGET.finditer(plain))
-    markers = _spans(match.span() for match in _LINE_START.finditer(plain))
-    code = _spans(match.span() for match in _CODE.finditer(plain))
+    targets = _make_spans(match.span(1) for match in _LINK_TARGET.finditer(plain))
+    markers = _make_spans(match.span() for match in _LINE_START.finditer(plain))
+    code = _make_spans(match.span() for match in _CODE.finditer(plain))
     rows: list[tuple[str, str, int, int, int, bool]] = []
     before, previous = 0, ""
     for match in _TOKEN.finditer(plain):
@@ -133,7 +133,7 @@ def read_tokens(text: str) -> Tokens:
             form = _trim(form)
             if not form:
                 continue
-            key, flag = _make_key(form), _judge(plain, start, end, form, previous)
+            key, flag = _make_key(form), _classify(plain, start, end, form, previous)
         elif group == "rule":
             continue
         else:
@@ -157,7 +157,7 @@ def _trim(form: str) -> str:
     return form.strip("_") if "_" in form else form
 
 
-def _judge(plain: str, start: int, end: int, form: str, previous: str) -> int:
+def _classify(plain: str, start: int, end: int, form: str, previous: str) -> int:
     """Tell identifiers, numbers and names from plain words."""
     has_digit = any(map(str.isdigit, form))
     is_camel = any(one.islower() and other.isupper() for one, other in pairwise(form))
@@ -178,12 +178,12 @@ def _judge(plain: str, start: int, end: int, form: str, previous: str) -> int:
     return flag | (EXACT if is_joined or follows else 0)
 
 
-def _spans(spans: Iterable[tuple[int, int]]) -> "_Spans":
+def _make_spans(spans: Iterable[tuple[int, int]]) -> "_Spans":
     return _Spans(list(spans))
 
 
 class _Spans:
-    """Whether a place is in one of some spans, asked in rising order."""
+    """Spans of a text; a call says whether a place is in one of them. Places must be passed in rising order."""
 
     def __init__(self, spans: list[tuple[int, int]]) -> None:
         self._spans = spans
@@ -196,7 +196,7 @@ class _Spans:
 
 
 def _fold_characters(text: str) -> tuple[str, list[int], list[int]]:
-    """Resolve entities and forms of characters; returns where each character starts and ends if any changed."""
+    """Decode entities and normalise characters; return where each character starts and ends if any changed."""
     if text.isascii() and "&" not in text:
         return text, [], []
     parts: list[str] = []
@@ -208,7 +208,7 @@ def _fold_characters(text: str) -> tuple[str, list[int], list[int]]:
         starts += range(done, match.start())
         ends += range(done + 1, match.start() + 1)
         done = match.end()
-        for start, end in _clusters(match):
+        for start, end in _split_clusters(match):
             cluster = unescape(text[start:end]) if text[start] == "&" else text[start:end]
             folded = "".join(char for char in unicodedata.normalize("NFKC", cluster) if not _is_invisible(char))
             parts.append(folded)
@@ -224,7 +224,7 @@ def _is_invisible(char: str) -> bool:
     return unicodedata.category(char) == "Cf" or "\ufe00" <= char <= "\ufe0f"
 
 
-def _clusters(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _split_clusters(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the spans of characters with their accents, which may be composed to one."""
     run, start = match.group(), match.start()
     if run[0] == "&":

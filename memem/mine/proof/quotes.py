@@ -1,6 +1,6 @@
-"""Find the words of a conversation that a model's quote copies, though it did not copy them exactly.
+"""Find the words of a conversation that a model's quote copies, exactly or with small errors.
 
-Markup, quotation marks, dashes, white space and case do not count. A slip of one letter, a filler word, and words
+Markup, quotation marks, dashes, white space and case do not count. A typo of one letter, a filler word, and words
 replaced by an ellipsis are allowed. Everything else has to be the same, in the same order: numbers, identifiers,
 negations and every other word. `python -m bench quotes` measures it, and prints the curve of the threshold.
 """
@@ -18,7 +18,7 @@ from memem.mine.proof.quote_tokens import Tokens, read_tokens
 
 MIN_SCORE = 0.85  # of a near match: the similarity of the folded texts
 MIN_BYTES = 6  # of the words of a quote, unless it is a whole message of a person
-MAX_PARTS = 8  # that ellipses leave of a quote
+MAX_PARTS = 8  # into which ellipses divide a quote
 MIN_CUT_CHARS = 200  # a quote of this length may end within a word
 
 _ELLIPSIS = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}")
@@ -33,7 +33,7 @@ class QuoteMatch:
     turn: Turn
     start: int
     end: int
-    exact: bool  # but for markup, marks, white space and case
+    exact: bool  # except for markup, punctuation, white space and case
     score: float
     is_repeated: bool  # some of it was printed by a tool before
     is_pasted: bool  # some of it was not typed
@@ -46,7 +46,7 @@ class QuoteMatch:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the words are Claude's, which the person chose or approved by them, or approve something alone."""
+        """Whether the words are Claude's that the person chose or approved, or only approve something."""
         return self.is_approved or (bool(self.turn.proposal) and (self.is_pasted or is_approval(self.text)))
 
     @property
@@ -55,12 +55,12 @@ class QuoteMatch:
 
 
 def match_quote(turns: Sequence[Turn], quote: str, *, min_score: float = MIN_SCORE) -> QuoteMatch | None:
-    """Return the best match: a person's words before those that they approved, and these before Claude's others."""
+    """Return the best match: a person's own words, then words that the person approved, then Claude's other words."""
     spoken = _match(turns, quote, min_score)
     if spoken and spoken.turn.role == HUMAN:
         return spoken
-    # Claude's words, as the model knows them from the turn before.
-    proposals = [_proposal_of(turn) for turn in turns if turn.proposal]
+    # Claude's words, which the model has seen in the turn before.
+    proposals = [_make_proposal_turn(turn) for turn in turns if turn.proposal]
     approved = _match(proposals, quote, min_score)
     if approved is None or (spoken and spoken.exact and not approved.exact):
         return spoken
@@ -68,7 +68,7 @@ def match_quote(turns: Sequence[Turn], quote: str, *, min_score: float = MIN_SCO
     return replace(approved, turn=answer, is_approved=True)
 
 
-def _proposal_of(turn: Turn) -> Turn:
+def _make_proposal_turn(turn: Turn) -> Turn:
     return replace(turn, role=ASSISTANT, text=turn.proposal, pasted=())
 
 
@@ -77,22 +77,22 @@ def _match(turns: Sequence[Turn], quote: str, min_score: float) -> QuoteMatch | 
     wanted = read_tokens(quote)
     is_long_enough = len(" ".join(wanted.keys).encode("utf-8", "replace")) >= MIN_BYTES
     if not is_long_enough:
-        return _best(_match_whole(turn, wanted, quote) for turn in turns)
+        return _choose_best(_match_whole(turn, wanted, quote) for turn in turns)
     find = find_cut if len(quote) >= MIN_CUT_CHARS and quote[-1].isalnum() else find_exact
-    exact = _best(_locate(turn, quote, find(read_tokens(turn.text), wanted), exact=True) for turn in turns)
+    exact = _choose_best(_locate(turn, quote, find(read_tokens(turn.text), wanted), exact=True) for turn in turns)
     if exact:
         return exact
     parts = [part for part in map(read_tokens, _ELLIPSIS.split(quote)) if len(part)]
     if len(parts) <= 1:
         parts = [wanted]
-    return _best(
+    return _choose_best(
         _locate(turn, quote, find_parts(turn.text, parts, min_score), exact=False)
         for turn in turns
         if len(parts) <= MAX_PARTS
     )
 
 
-def _best(matches: Iterable[QuoteMatch | None]) -> QuoteMatch | None:
+def _choose_best(matches: Iterable[QuoteMatch | None]) -> QuoteMatch | None:
     return min(filter(None, matches), key=_rank, default=None)
 
 
@@ -101,7 +101,7 @@ def _rank(match: QuoteMatch) -> tuple[bool, bool, bool, float]:
 
 
 def _match_whole(turn: Turn, wanted: Tokens, quote: str) -> QuoteMatch | None:
-    """A short approval proves something when it is the whole message of a person."""
+    """Match a quote that is a person's whole message: only then does a short approval prove something."""
     text = read_tokens(turn.text)
     is_same = (
         text.keys == wanted.keys and is_same_case(text, 0, wanted) if wanted else turn.text.strip() == quote.strip()
@@ -115,7 +115,7 @@ def _match_whole(turn: Turn, wanted: Tokens, quote: str) -> QuoteMatch | None:
 def _locate(turn: Turn, quote: str, places: Iterable[Place], *, exact: bool) -> QuoteMatch | None:
     """Return the best of the places in a turn."""
     text = read_tokens(turn.text)
-    return _best(
+    return _choose_best(
         _describe(turn, *_widen(turn.text, text.starts[start], text.ends[end - 1], quote), exact=exact, score=score)
         for start, end, score in islice(places, MAX_PLACES)
     )
@@ -145,7 +145,7 @@ def _find_spans(text: str, parts: tuple[str, ...]) -> tuple[tuple[int, int], ...
 
 
 def _widen(text: str, start: int, end: int, quote: str) -> tuple[int, int]:
-    """Take in the marks around the words that the quote has too, and markup that would be left open."""
+    """Include punctuation around the words if the quote has it, and markup that would be left open."""
     stripped = quote.strip()
     at = text.rfind(stripped, 0, start + len(stripped)) if stripped else -1
     if 0 <= at <= start and end <= at + len(stripped):

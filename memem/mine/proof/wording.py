@@ -7,7 +7,7 @@ from dataclasses import replace
 from memem.compare.tokens import content_keys
 from memem.core.conversation import HUMAN, Turn
 from memem.core.trust import PROSE, Trust
-from memem.mine.proof.origins import own_words
+from memem.mine.proof.origins import select_own_words
 
 GENERAL_SHARE = 0.5  # of a general statement's words that the person said
 _ENDING = re.compile(r"(?<=\w{2})(?:(.)\1)?(?:ings?|ed|er|en|es|e|s|ly)\Z")  # merge, merged, merging are one word
@@ -19,15 +19,15 @@ def limit_by_wording(trust: Trust, statement: Sequence[str], turns: Iterable[Tur
     """Reduce the trust in a statement that has none, or for a general memory too few, of the person's own words."""
     if not trust.proven:
         return trust
-    own = set(_content(own_words(turn) for turn in turns if turn.role == HUMAN))
-    stated = set(_content(statement))
+    own = set(_list_stems(select_own_words(turn) for turn in turns if turn.role == HUMAN))
+    stated = set(_list_stems(statement))
     shared = len(stated & own)
     if not shared:
         return PROSE
     return trust if shared >= GENERAL_SHARE * len(stated) else replace(trust, general=False)
 
 
-def _content(texts: Iterable[str]) -> Iterator[str]:
+def _list_stems(texts: Iterable[str]) -> Iterator[str]:
     """Yield the stems of the words that say something, and pairs of characters in scripts without spaces."""
     for text in texts:
         for run in _UNSPACED.findall(text):

@@ -195,7 +195,9 @@ def _review_key(ws: Workspace) -> list[Diagnosis]:
         status = path.stat()
         if os.name == "posix" and status.st_mode & 0o077:
             command = f"chmod 600 {shlex.quote(str(path))}"
-            return [degraded("review key", f"other users can read {path} and accept notes with it", f"Run `{command}`.")]
+            return [
+                degraded("review key", f"other users can read {path} and accept notes with it", f"Run `{command}`.")
+            ]
         if status.st_size != KEY_BYTES:
             detail = f"{path} is damaged: notes that you accepted may wait for review again"
             return [degraded("review key", detail, "Run `memem review` to accept them.")]
