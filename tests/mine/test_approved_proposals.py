@@ -69,6 +69,44 @@ def test_an_option_that_was_not_chosen_rests_on_claudes_words(
     assert memory.evidence == "Claude, 2026-03-01: A queue in Redis."
 
 
+@pytest.mark.parametrize("refusal", ["no, use Kafka instead", "no"])
+def test_a_yes_after_a_refusal_approves_nothing(
+    miner: Workspace, claude: Path, session: Transcript, refusal: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude("I would publish events through an outbox table in Postgres. Shall I?")
+    session.human(refusal)
+    session.claude("API Error: 529 overloaded", isApiErrorMessage=True)
+    session.human("yes, please")
+    (memory,) = mine(miner, claude, session, operation("publish events through an outbox table in Postgres"))
+    assert memory.confidence == 0.6
+    assert memory.evidence.startswith("Claude, ")
+
+
+@pytest.mark.parametrize("command", ["", "/effort"])
+def test_a_command_between_proposal_and_answer_changes_nothing(
+    miner: Workspace, claude: Path, session: Transcript, command: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude(OPTIONS)
+    if command:
+        session.human(f"<command-name>{command}</command-name>\n<command-args>high</command-args>")
+    session.human("1")
+    (memory,) = mine(miner, claude, session, operation("An outbox table in Postgres."))
+    assert memory.kind == "decision"
+
+
+@pytest.mark.parametrize("answer", ["No.", "ok, no", "thanks!"])
+def test_an_answer_that_agrees_to_nothing_makes_no_decision(
+    miner: Workspace, claude: Path, session: Transcript, answer: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude("I would publish events through an outbox table in Postgres. Shall I?")
+    session.human(answer)
+    (memory,) = mine(miner, claude, session, operation(answer))
+    assert (memory.kind, memory.confidence) == ("fact", 0.6)
+
+
 def test_the_answer_alone_is_shown_with_what_it_answers(miner: Workspace, claude: Path, session: Transcript) -> None:
     session.human(f"How do we publish events? {AT_LENGTH}")
     session.claude(OPTIONS)
