@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from memem.core.conversation import ADD, PLAN, Chunk, Operation
+from memem.core.conversation import ADD, HUMAN, PLAN, Chunk, Operation, Turn
 from memem.core.memory import Memory
 from memem.mine import ask, prompt, schedule
+from memem.mine.proof.quotes import match_quote
 from memem.search import find
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -209,3 +210,27 @@ def test_journaled_chunks_of_older_releases_can_be_read_and_new_ones_have_no_emp
     chunk = {"session": "s", "path": "p", "project": "x", "work": "", "inode": 1, "offset": 2, "digest": "d"}
     old = chunk | {"turns": [turn | {"repeats": [], "pasted": []}], "known": []}
     assert json.loads(json.dumps(Chunk.from_json(old).as_json())) == old
+
+
+@pytest.mark.parametrize("second", ["2", "2."])
+def test_an_answer_to_two_lists_proves_neither_choice(
+    miner: Workspace, claude: Path, session: Transcript, second: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude(OPTIONS)
+    session.human("2")
+    session.claude("Where do sessions go?\n\n1. Into Postgres.\n2. Into signed cookies.\n\nWhich?")
+    session.human(second)
+    assert mine(miner, claude, session, operation(second, content="The shop keeps sessions in cookies.")) == []
+    assert [each["stdin"].count("<claims>") for each in fake_claude.calls(claude)] == [0, 1]
+
+
+def test_an_answer_in_two_packed_sessions_proves_neither_choice() -> None:
+    turns = [
+        Turn(f"u{number}", HUMAN, "yes", session=f"s{number}", proposal=proposal)
+        for number, proposal in enumerate(("Use an outbox table.", "Use signed cookies."))
+    ]
+    chunks = [Chunk(turn.session, "", "shop", (turn,), "", 0, 0, "") for turn in turns]
+    first, second = ask._assign(chunks, [operation("yes"), operation("Use signed cookies.")])
+    assert [match_quote(chunks[0].turns, each.quote) for each in first] == [None]
+    assert [each.quote for each in second] == ["Use signed cookies."]
