@@ -104,6 +104,7 @@ def test_a_turn_without_a_uuid_is_named_after_its_content(uuid: Any) -> None:
         {"toolUseResult": "Error: x"},
         {"origin": {"kind": "task-notification"}},
         {"promptSource": "system"},
+        {"sourceToolUseID": "toolu_1"},
     ],
 )
 def test_synthetic_message_is_not_speech(marks: dict[str, Any]) -> None:
