@@ -41,10 +41,12 @@ def render_evidence(evidence: Evidence) -> str:
     """Render a quote as `you, 2026-11-18: its words`; more lines follow as they are."""
     head = evidence.speaker and f"{evidence.speaker}{evidence.day and f', {evidence.day}'}: "
     lines = [line.rstrip() for line in evidence.words.strip().splitlines()]
-    # A line that looks like a head is joined to the one before, so words cannot pass for somebody else's quote.
+    # A line that looks like a head is joined to the words before, so words cannot pass for somebody else's quote.
     safe = lines[:1]
     for line in lines[1:]:
         if head and _HEAD.match(line):
+            while not safe[-1]:
+                safe.pop()
             safe[-1] += f" {line}"
         else:
             safe.append(line)

@@ -18,6 +18,7 @@ from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
 from memem.inject.prompt_kinds import is_approval
+from memem.mine.proof.approvals import is_assent
 from memem.mine.proof.origins import Origins, read_origins
 from memem.mine.proof.quotes import QuoteMatch, match_quote
 from memem.mine.proof.wording import limit_by_wording
@@ -158,9 +159,10 @@ def _trust(words: ChunkWords, match: QuoteMatch, operation: Operation) -> Trust:
     statement = (operation.title, operation.content)
     if words.origins.is_output((*statement, *operation.keys), words.chunk.turns):
         return OUTPUT
-    if words.origins.is_cut:
+    is_approved = match.is_choice or is_assent(match.text)
+    if words.origins.is_cut or (is_approval(match.text) and not is_approved):  # it may say no
         return PROSE
-    if match.is_choice or is_approval(match.text):
+    if is_approved:
         return APPROVED
     return limit_by_wording(SPEECH, statement, words.chunk.turns)
 

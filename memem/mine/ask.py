@@ -148,13 +148,16 @@ def _redact_operation(operation: Operation, match: QuoteMatch | None) -> Operati
 
 
 def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[list[Operation]]:
-    """Group operations by the chunk that their quote is from; without a quote, the first chunk will refuse it."""
+    """Group operations by the chunk that their quote is from; without a match, the first chunk will refuse them."""
     owners = {turn.uuid: number for number, chunk in enumerate(chunks) for turn in chunk.turns}
     turns = [turn for chunk in chunks for turn in chunk.turns]
     assigned: list[list[Operation]] = [[] for _ in chunks]
     for operation in operations:
         match = match_quote(turns, operation.quote)
-        assigned[owners[match.turn.uuid] if match else 0].append(operation)
+        if match:
+            assigned[owners[match.turn.uuid]].append(operation)
+        else:  # what is ambiguous among several chunks may match in one
+            assigned[0].append(operation if len(chunks) == 1 else replace(operation, quote=""))
     return assigned
 
 

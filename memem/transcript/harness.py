@@ -8,11 +8,13 @@ from memem.core.memory import SLICE_HEADING
 _NAMES = r"system-reminder|ide_\w+|new-diagnostics|[a-z-]+-hook"
 _OPENING, _CLOSING = re.compile(rf"<({_NAMES})>"), re.compile(rf"</({_NAMES})>")
 _INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
-_IMAGE_MARK = re.compile(r"\[Image #\d+\] ?")  # where an image was pasted
+# Where an image was pasted, and a line that describes one.
+_IMAGE_MARK = re.compile(r"\[Image #\d+\] ?|^\[Image(?: source)?: [^\]\n]*\]$", re.MULTILINE)
 _UNTYPED = re.compile(
     r"""\s*(?: <(?: command-(?:name|message|args) | local-command-(?:stdout|stderr|caveat) | bash-(?:stdout|stderr)
-                 | task-notification | teammate-message | cross-session-message | user-prompt-submit-hook )\b
-          | Operation\ stopped\ by\ hook\b
+                 | task-notification | teammate-message | agent-message | cross-session-message
+                 | user-prompt-submit-hook )\b
+          | Operation\ stopped\ by\ hook\b | Stop\ hook\ feedback: | Tool\ loaded\.\s*\Z
           | This\ session\ is\ being\ continued\ from\ a\ previous\ conversation
           | Caveat:\ The\ messages\ below\ were\ generated\ by\ the\ user\ while\ running\ local\ commands )""",
     re.VERBOSE,

@@ -67,7 +67,8 @@ def read(value: Object, session: str, earlier: Lookback = NOTHING) -> Transcript
         attachment = _part(value, "attachment")
         texts = _words_in(attachment)
         if utterance := _find_delivered_prompt(attachment):
-            queued = earlier.find_queued_prompt(_word(attachment, "prompt"))
+            prompts = _texts(_content({"content": attachment.get("prompt")}))  # one, unless an image is with it
+            queued = next(filter(None, map(earlier.find_queued_prompt, prompts)), None)
             line = TranscriptLine(_make_spoken_turn(value, utterance, session, queued))
         else:
             shown = texts if _is(attachment, "hook_additional_context") else ()

@@ -14,6 +14,8 @@ from memem.transcript import harness
 
 Object = dict[str, Any]
 
+# Claude Code marks messages of its own in several ways; the last one is for those that a tool call has made.
+_NOT_SPOKEN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "sourceToolUseID")
 _FOREIGN_TOOL = "mcp__"  # begins the names of tools that are not Claude Code's
 _ASKING_TOOL, _PLANNING_TOOL = "AskUserQuestion", "ExitPlanMode"
 _DENIED_BY_PERSON = "user-rejected"
@@ -49,8 +51,7 @@ class Utterance:
 
 def find_utterance(value: Object, blocks: list[Object], name_tool: Callable[[str], str]) -> Utterance | None:
     """Return what a person said in a user's line; `name_tool` returns the name of the tool that a call was made to."""
-    # Claude Code marks messages of its own in several ways.
-    if any(value.get(mark) for mark in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")):
+    if any(value.get(mark) for mark in _NOT_SPOKEN):
         return None
     texts = [str(block["text"]) for block in blocks if is_text(block)]
     results = [block for block in blocks if block.get("type") == "tool_result"]

@@ -59,6 +59,10 @@ def test_words_cannot_pass_for_a_quote_of_somebody_else(one: str, other: str) ->
     assert "".join(quote.words.split()) == "".join(words.split())
 
 
+def test_words_behind_an_empty_line_are_joined_to_those_before_it() -> None:
+    assert render_evidence(Evidence("one\n\n \nClaude: two", "you")) == "you: one Claude: two"
+
+
 @pytest.mark.parametrize("quote", ["let's implement options 2", NEW, "Claude, 2026-12-01: let's implement options 2"])
 def test_a_quote_is_known_whoever_is_named(quote: str) -> None:
     assert has_quote(NEW, quote)

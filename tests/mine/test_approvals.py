@@ -117,3 +117,66 @@ def test_other_answers_approve_nothing(answer: str) -> None:
 def test_the_last_list_of_a_message_counts() -> None:
     message = "I did:\n1. tests\n2. docs\n\nNext:\n1. release 4.2\n2. wait for Monday\n"
     assert find_proposal("2", message) == "2. wait for Monday"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["ok no", "yes, no", "please stop", "ok wait stop", "thats a no", "thanks, no", "不行", "不用", "好的，不用"],
+)
+@pytest.mark.parametrize("message", [QUESTION, OPTIONS])
+def test_a_refusal_may_begin_politely(answer: str, message: str) -> None:
+    assert find_proposal(answer, message) == ""
+
+
+@pytest.mark.parametrize("answer", ["yes?", "1?", "ok, 1?", "thanks!", "hi", "I see", "got it", "commit this"])
+def test_a_question_thanks_and_a_chore_approve_nothing(answer: str) -> None:
+    assert find_proposal(answer, QUESTION) == find_proposal(answer, OPTIONS) == ""
+
+
+@pytest.mark.parametrize("answer", ["没问题", "不错", "没错"])
+def test_a_chinese_yes_may_have_a_negation(answer: str) -> None:
+    assert find_proposal(answer, QUESTION).startswith("I would like to move")
+
+
+NESTED = """1. An outbox table.
+2. Redis:
+   1. install it
+   2. run it as a service
+
+```
+1: a line of a file
+```
+
+Which one?"""
+SECTIONS = """### Option A: Redis
+1. install it
+
+### Option B: Postgres
+
+1. add a table
+2. migrate
+
+I would take B."""
+MIXED = "A. Redis\n\n1. install it\n\nB. Postgres\n\n1. add a table\n\nI would take B."
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "proposal"),
+    [
+        (NESTED, "1", "1. An outbox table."),
+        (NESTED, "2", "2. Redis:\n   1. install it\n   2. run it as a service"),
+        (SECTIONS, "a", "### Option A: Redis\n1. install it"),
+        (SECTIONS, "option b", "### Option B: Postgres"),
+        (SECTIONS, "1", ""),
+        (MIXED, "a", "A. Redis\n\n1. install it"),
+        (MIXED, "1", ""),
+        ("A. Redis\nB. Postgres\n\nNext:\n\n1. test\n2. release", "2", "2. release"),
+    ],
+)
+def test_a_list_inside_an_item_is_part_of_it(message: str, answer: str, proposal: str) -> None:
+    assert find_proposal(answer, message) == proposal
+
+
+def test_a_rule_before_a_question_is_no_proposal() -> None:
+    message = "The jobs run in a cron service.\n\n---\n\nDoes this look right?"
+    assert find_proposal("yes", message) == "The jobs run in a cron service.\n\nDoes this look right?"

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from memem.core.conversation import ADD, PLAN, Chunk, Operation
+from memem.core.conversation import ADD, HUMAN, PLAN, Chunk, Operation, Turn
 from memem.core.memory import Memory
 from memem.mine import ask, prompt, schedule
+from memem.mine.proof.quotes import match_quote
 from memem.search import find
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -67,6 +68,44 @@ def test_an_option_that_was_not_chosen_rests_on_claudes_words(
     (memory,) = mine(miner, claude, session, operation("A queue in Redis.", kind="decision", scope="project"))
     assert memory.confidence < 0.8
     assert memory.evidence == "Claude, 2026-03-01: A queue in Redis."
+
+
+@pytest.mark.parametrize("refusal", ["no, use Kafka instead", "no"])
+def test_a_yes_after_a_refusal_approves_nothing(
+    miner: Workspace, claude: Path, session: Transcript, refusal: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude("I would publish events through an outbox table in Postgres. Shall I?")
+    session.human(refusal)
+    session.claude("API Error: 529 overloaded", isApiErrorMessage=True)
+    session.human("yes, please")
+    (memory,) = mine(miner, claude, session, operation("publish events through an outbox table in Postgres"))
+    assert memory.confidence == 0.6
+    assert memory.evidence.startswith("Claude, ")
+
+
+@pytest.mark.parametrize("command", ["", "/effort"])
+def test_a_command_between_proposal_and_answer_changes_nothing(
+    miner: Workspace, claude: Path, session: Transcript, command: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude(OPTIONS)
+    if command:
+        session.human(f"<command-name>{command}</command-name>\n<command-args>high</command-args>")
+    session.human("1")
+    (memory,) = mine(miner, claude, session, operation("An outbox table in Postgres."))
+    assert memory.kind == "decision"
+
+
+@pytest.mark.parametrize("answer", ["No.", "ok, no", "thanks!"])
+def test_an_answer_that_agrees_to_nothing_makes_no_decision(
+    miner: Workspace, claude: Path, session: Transcript, answer: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude("I would publish events through an outbox table in Postgres. Shall I?")
+    session.human(answer)
+    (memory,) = mine(miner, claude, session, operation(answer))
+    assert (memory.kind, memory.confidence) == ("fact", 0.6)
 
 
 def test_the_answer_alone_is_shown_with_what_it_answers(miner: Workspace, claude: Path, session: Transcript) -> None:
@@ -171,3 +210,27 @@ def test_journaled_chunks_of_older_releases_can_be_read_and_new_ones_have_no_emp
     chunk = {"session": "s", "path": "p", "project": "x", "work": "", "inode": 1, "offset": 2, "digest": "d"}
     old = chunk | {"turns": [turn | {"repeats": [], "pasted": []}], "known": []}
     assert json.loads(json.dumps(Chunk.from_json(old).as_json())) == old
+
+
+@pytest.mark.parametrize("second", ["2", "2."])
+def test_an_answer_to_two_lists_proves_neither_choice(
+    miner: Workspace, claude: Path, session: Transcript, second: str
+) -> None:
+    session.human(f"How do we publish events? {AT_LENGTH}")
+    session.claude(OPTIONS)
+    session.human("2")
+    session.claude("Where do sessions go?\n\n1. Into Postgres.\n2. Into signed cookies.\n\nWhich?")
+    session.human(second)
+    assert mine(miner, claude, session, operation(second, content="The shop keeps sessions in cookies.")) == []
+    assert [each["stdin"].count("<claims>") for each in fake_claude.calls(claude)] == [0, 1]
+
+
+def test_an_answer_in_two_packed_sessions_proves_neither_choice() -> None:
+    turns = [
+        Turn(f"u{number}", HUMAN, "yes", session=f"s{number}", proposal=proposal)
+        for number, proposal in enumerate(("Use an outbox table.", "Use signed cookies."))
+    ]
+    chunks = [Chunk(turn.session, "", "shop", (turn,), "", 0, 0, "") for turn in turns]
+    first, second = ask._assign(chunks, [operation("yes"), operation("Use signed cookies.")])
+    assert [match_quote(chunks[0].turns, each.quote) for each in first] == [None]
+    assert [each.quote for each in second] == ["Use signed cookies."]

@@ -91,6 +91,19 @@ def test_words_of_a_person_are_not_output() -> None:
         assert not any(own in text for text in outputs)
 
 
+def test_a_queued_prompt_with_an_image_is_one_turn() -> None:
+    words = "[Image #1] Never use red here."
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo"}}
+    queued = {"type": "queued_command", "prompt": [{"type": "text", "text": words}, image], "commandMode": "prompt"}
+    lines = [
+        {"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-03-01T09:00:00Z", "content": words},
+        {"type": "queue-operation", "operation": "remove", "timestamp": "2026-03-01T09:00:01Z"},
+        {"type": "attachment", "uuid": "u1", "timestamp": "2026-03-01T09:00:01Z", "attachment": queued},
+    ]
+    turns = turns_of("".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert {(turn.uuid, turn.text) for turn in turns} == {(turns[0].uuid, "Never use red here.")}
+
+
 def image_line(**more: Any) -> bytes:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 800_000}}
     content = [image, {"type": "text", "text": "The button must be green, as in this picture."}]

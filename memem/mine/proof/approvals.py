@@ -7,16 +7,24 @@ from memem.inject.prompt_kinds import is_approval
 MAX_CHARS = 3_000  # of a proposal: the last ones, which the answer follows
 
 _ITEM = re.compile(
-    r"^[ \t>]*(?:#{1,6}[ \t]+)?(?:[-*+][ \t]+)?(?:\*\*|__)?(?:(?:option|approach|variant|plan)[ \t]+)?"
+    r"^(?P<indent>[ \t>]*)(?P<heading>#{1,6}[ \t]+)?(?:[-*+][ \t]+)?(?:\*\*|__)?"
+    r"(?:(?:option|approach|variant|plan)[ \t]+)?"
     r"\(?(?P<label>\d{1,2}|[A-Ha-h])(?:\*\*|__)?[.):](?=[ \t*_])",
     re.MULTILINE | re.IGNORECASE,
 )
 _REFUSAL = re.compile(
-    r"\W*(?:no(?:pe|t)?|nein|non|nee|stop|wait|cancel|never ?mind|不|别|没)\b(?! (?:problem|worries))", re.IGNORECASE
+    r"\b(?:no|nope|not|nein|non|nee|stop|wait|cancel)\b|不(?![错錯])|[没沒](?![问問][题題]|[错錯]|事)|[别別]",
+    re.IGNORECASE,
 )
+FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+# A greeting, thanks and a chore agree to nothing.
+_NO_ANSWER = frozenset(
+    """hi hello hey bye cheers thanks thank you thx ty i see got it understood commit push merge run retry try again now
+    then next and please pls the this that all with""".split()
+)
+_RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _QUESTION = re.compile(r"[?？]")
-_RULE = re.compile(r"\s*[-*_]{3,}\s*")
 _SECTION = re.compile(r"\s*(?:#{1,6}\s|[-*_]{3,}\s*\Z|\*\*[^*\n]+\*\*:?\s*(?:\n|\Z))")
 _REVIEW = re.compile(
     r"\b(?:this|that|these|it|all)\b.*\b(?:right|good|ok|okay|fine|match\w*|sense|correct|works?)\b"
@@ -37,11 +45,18 @@ _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 
 def find_proposal(answer: str, message: str) -> str:
     """Return the part of a message that an answer approves; empty if it is no approval, or chooses something else."""
-    if not message or _REFUSAL.match(answer) or not is_approval(answer):
+    if not message or not is_assent(answer):
         return ""
     choices = _parse_choices(answer)
     part = _select_items(message, choices) if choices else _find_question(message)
     return part.strip()[-MAX_CHARS:]
+
+
+def is_assent(answer: str) -> bool:
+    """Whether a message only approves or chooses something: refusals, questions and thanks do not."""
+    if _REFUSAL.search(answer) or _QUESTION.search(answer) or not is_approval(answer):
+        return False
+    return not _NO_ANSWER.issuperset(re.findall(r"[^\W_]+", answer.lower()))
 
 
 def _parse_choices(answer: str) -> list[str | int]:
@@ -66,15 +81,42 @@ def _get_nth(texts: list[str], number: int) -> str:
 def _parse_last_list(message: str) -> dict[str, str]:
     """Return the items of the last list with labels; an item ends where the next one or another paragraph begins."""
     items: dict[str, str] = {}
-    marks = list(_ITEM.finditer(message))
+    marks = _marks_of_last_list(FENCE.sub(lambda code: " " * len(code[0]), message))
     for number, mark in enumerate(marks):
-        label = mark["label"].upper()
-        if label in ("1", "A"):
-            items = {}
         is_last = number + 1 == len(marks)
         text = message[mark.start() : len(message) if is_last else marks[number + 1].start()]
-        items[label] = _take_own_paragraphs(text) if is_last else text.strip()
+        items[mark["label"].upper()] = _take_own_paragraphs(text) if is_last else text.strip()
     return items
+
+
+def _marks_of_last_list(message: str) -> list[re.Match[str]]:
+    """Return the labels of the last list, without those of lists inside its items."""
+    marks = list(_ITEM.finditer(message))
+    ours: list[re.Match[str]] = []
+    has_inner = False
+    for number, mark in enumerate(marks):
+        if ours and _is_inside(mark, ours[-1], marks[number + 1 :], message, is_usual=has_inner):
+            has_inner = True
+            continue
+        if mark["label"].upper() in ("1", "A"):
+            ours, has_inner = [], False
+        ours.append(mark)
+    return ours
+
+
+def _is_inside(
+    mark: re.Match[str], item: re.Match[str], following: list[re.Match[str]], message: str, *, is_usual: bool
+) -> bool:
+    """Whether a label is of a list inside an item: one that is indented, below a heading, or of another kind.
+
+    `is_usual`: an item before has such a list.
+    """
+    if len(mark["indent"].expandtabs()) > len(item["indent"].expandtabs()) or (item["heading"] and not mark["heading"]):
+        return True
+    if mark["label"].isdigit() == item["label"].isdigit():
+        return False
+    goes_on = any(other["label"].isdigit() == item["label"].isdigit() for other in following)
+    return is_usual or goes_on or not _PARAGRAPHS.search(message, item.start(), mark.start())
 
 
 def _take_own_paragraphs(text: str) -> str:

@@ -34,7 +34,6 @@ _CJK = r"\u3040-\u30ff\u3400-\u9fff"  # a word per character
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[\u0300-\u036f]+[^\W_{_CJK}]*)*")
 _IDEOGRAPH = re.compile(rf"[{_CJK}]")
 _SENTENCE_END = re.compile(r"""[\n。！？；："“”„«»「」]|[.!?;:][^\w\s]*\s""")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _PATH = re.compile(r"\S*\w[/\\]\S*")  # also an address: a tool's spelling of it makes a person's rule no tool's
@@ -75,7 +74,8 @@ class Origins:
     def __init__(self) -> None:
         self._output = _RecentRuns()
         self._own = _RecentRuns()  # a person's, and those that Claude gave a tool, which prints them again
-        self._reply: Turn | None = None  # Claude's last
+        self._reply: Turn | None = None  # Claude's last, until a person answers
+        self._answered: Turn | None = None  # the one before a person's latest words
         self.is_cut = False  # earlier output could not be read as far as it matters
 
     def follow(self, line: TranscriptLine) -> None:
@@ -85,6 +85,8 @@ class Origins:
             self._own.add(text, self._output)
         if line.turn and line.turn.role == HUMAN and not line.is_sdk:
             self._own.add(_without(line.turn.text, pasted(line.turn.text)), self._output)
+        if line.turn and line.turn.role == HUMAN and not line.turn.place.startswith("/"):
+            self._answered, self._reply = self._reply, None  # what they say next, without a reply, is about their words
         if line.turn and line.turn.role == ASSISTANT:
             self._reply = line.turn
 
@@ -93,11 +95,11 @@ class Origins:
             self._output.add(text, self._own, texts)
 
     def find_proposal(self, turn: Turn) -> str:
-        """Return Claude's words that a person's turn approves or chooses."""
+        """Return Claude's words that a person's turn, the last one that was followed, approves or chooses."""
         is_prompt = turn.role == HUMAN and turn.place in ("", QUEUED)
-        if not is_prompt or turn.proposal or not self._reply or self._reply.session != turn.session:
+        if not is_prompt or turn.proposal or not self._answered or self._answered.session != turn.session:
             return turn.proposal
-        return approvals.find_proposal(turn.text, self._reply.text)
+        return approvals.find_proposal(turn.text, self._answered.text)
 
     def mark(self, turn: Turn) -> Turn:
         """Return a turn with those of its parts that a tool has output before, or that were pasted."""
@@ -184,7 +186,7 @@ def select_own_words(turn: Turn) -> str:
 
 def pasted(text: str) -> tuple[str, ...]:
     """Return the parts of a person's message that are not their own words."""
-    parts = [match.group() for pattern in (_FENCE, _QUOTED) for match in pattern.finditer(text)]
+    parts = [match.group() for pattern in (approvals.FENCE, _QUOTED) for match in pattern.finditer(text)]
     if len(text) > MAX_TYPED_CHARS:
         parts += _PARAGRAPH.split(text)[1:-1]
     return tuple(part.strip() for part in parts if part.strip())

@@ -55,17 +55,28 @@ class QuoteMatch:
 
 
 def match_quote(turns: Sequence[Turn], quote: str, *, min_score: float = MIN_SCORE) -> QuoteMatch | None:
-    """Return the best match: a person's own words, then words that the person approved, then Claude's other words."""
+    """Return the best match: a person's words before those that they approved, and these before Claude's others.
+
+    An approval that a person gave to several proposals tells none of them: it is no match.
+    """
     spoken = _match(turns, quote, min_score)
     if spoken and spoken.turn.role == HUMAN:
-        return spoken
-    # Claude's words, which the model has seen in the turn before.
+        return None if _is_ambiguous(turns, spoken) else spoken
+    # Claude's words, as the model knows them from the turn before.
     proposals = [_make_proposal_turn(turn) for turn in turns if turn.proposal]
     approved = _match(proposals, quote, min_score)
     if approved is None or (spoken and spoken.exact and not approved.exact):
         return spoken
     answer = next(turn for turn in turns if turn.uuid == approved.turn.uuid)
     return replace(approved, turn=answer, is_approved=True)
+
+
+def _is_ambiguous(turns: Sequence[Turn], match: QuoteMatch) -> bool:
+    if not is_approval(match.text):
+        return False
+    words = read_tokens(match.text).keys
+    same = (turn for turn in turns if turn.role == HUMAN and read_tokens(turn.text).keys == words)
+    return len({turn.proposal for turn in same}) > 1
 
 
 def _make_proposal_turn(turn: Turn) -> Turn:
