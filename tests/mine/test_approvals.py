@@ -121,20 +121,27 @@ def test_the_last_list_of_a_message_counts() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["ok no", "yes, no", "please stop", "ok wait stop", "thats a no", "thanks, no", "不行", "不用", "好的，不用"],
+    ["n", "ok no", "yes, no", "please stop", "ok wait stop", "thats a no", "thanks, no", "不行", "不用", "好的，不用"],
 )
 @pytest.mark.parametrize("message", [QUESTION, OPTIONS])
 def test_a_refusal_may_begin_politely(answer: str, message: str) -> None:
     assert find_proposal(answer, message) == ""
 
 
-@pytest.mark.parametrize("answer", ["yes?", "1?", "ok, 1?", "thanks!", "hi", "I see", "got it", "commit this"])
+@pytest.mark.parametrize(
+    "answer", ["yes?", "1?", "ok, 1?", "thanks!", "hi", "I see", "got it", "commit this", "...", "👎"]
+)
 def test_a_question_thanks_and_a_chore_approve_nothing(answer: str) -> None:
     assert find_proposal(answer, QUESTION) == find_proposal(answer, OPTIONS) == ""
 
 
-@pytest.mark.parametrize("answer", ["没问题", "不错", "没错"])
-def test_a_chinese_yes_may_have_a_negation(answer: str) -> None:
+@pytest.mark.parametrize("answer", ["1 or 2", "either", "either one works"])
+def test_who_leaves_the_choice_to_claude_has_chosen_nothing(answer: str) -> None:
+    assert find_proposal(answer, OPTIONS) == ""
+
+
+@pytest.mark.parametrize("answer", ["没问题", "不错", "没错", "👍", "all", "all of them"])
+def test_a_yes_may_be_a_sign_or_have_a_negation_in_chinese(answer: str) -> None:
     assert find_proposal(answer, QUESTION).startswith("I would like to move")
 
 

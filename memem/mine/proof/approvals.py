@@ -13,15 +13,17 @@ _ITEM = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _REFUSAL = re.compile(
-    r"\b(?:no|nope|not|nein|non|nee|stop|wait|cancel)\b|不(?![错錯])|[没沒](?![问問][题題]|[错錯]|事)|[别別]",
+    r"\b(?:n|no|nope|not|nein|non|nee|stop|wait|cancel)\b|不(?![错錯])|[没沒](?![问問][题題]|[错錯]|事)|[别別]",
     re.IGNORECASE,
 )
+_UNDECIDED = re.compile(r"\b(?:or|either|oder)\b", re.IGNORECASE)
 FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 # A greeting, thanks and a chore agree to nothing.
 _NO_ANSWER = frozenset(
     """hi hello hey bye cheers thanks thank you thx ty i see got it understood commit push merge run retry try again now
-    then next and please pls the this that all with""".split()
+    then next and please pls the this that with""".split()
 )
+_NOD = re.compile("[👍👌🆗✅✔💯]")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _QUESTION = re.compile(r"[?？]")
@@ -53,10 +55,11 @@ def find_proposal(answer: str, message: str) -> str:
 
 
 def is_assent(answer: str) -> bool:
-    """Whether a message only approves or chooses something: refusals, questions and thanks do not."""
-    if _REFUSAL.search(answer) or _QUESTION.search(answer) or not is_approval(answer):
+    """Whether a message only approves or chooses something: refusals, questions, thanks and "either" do not."""
+    if any(sign.search(answer) for sign in (_REFUSAL, _QUESTION, _UNDECIDED)) or not is_approval(answer):
         return False
-    return not _NO_ANSWER.issuperset(re.findall(r"[^\W_]+", answer.lower()))
+    words = re.findall(r"[^\W_]+", answer.lower())
+    return not _NO_ANSWER.issuperset(words) if words else bool(_NOD.search(answer))
 
 
 def _parse_choices(answer: str) -> list[str | int]:
