@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core.conversation import Turn
+from memem.core.dates import moment
 from memem.mine.prompt import escape_tags
 from memem.mine.proof import origins
 from memem.mine.proof.origins import Origins
@@ -110,7 +111,14 @@ class ChunkReader:
             chunk.passed = self.has_left_out_sdk = True
             return None
         text, proposal = (escape_tags(shorten_turn(clean_text(words))) for words in (turn.text, turn.proposal))
-        return replace(turn, text=text, proposal=proposal, cwd=clean_text(turn.cwd), branch=clean_text(turn.branch))
+        time = self._to_local_time(turn.time or line.time)
+        cwd, branch = clean_text(turn.cwd), clean_text(turn.branch)
+        return replace(turn, text=text, proposal=proposal, time=time, cwd=cwd, branch=branch)
+
+    def _to_local_time(self, time: str) -> str:
+        """Claude Code writes UTC; evidence and prompt name the day that the person had."""
+        spoken_at = moment(time)
+        return spoken_at.astimezone(self._ws.clock().tzinfo).isoformat() if spoken_at else time
 
     def _drop_repeated_plan(self, turn: Turn) -> Turn:
         """Shorten a plan that was sent before: Claude Code repeats it in the next session and in copies."""

@@ -184,6 +184,11 @@ def test_a_list_inside_an_item_is_part_of_it(message: str, answer: str, proposal
     assert find_proposal(answer, message) == proposal
 
 
+@pytest.mark.parametrize("question", ["Which one, Redis or Postgres?", "Redis or Postgres?", "What port do you want?"])
+def test_a_yes_to_alternatives_chooses_none(question: str) -> None:
+    assert find_proposal("yes", f"We need a store.\n\n{question}") == ""
+
+
 def test_a_rule_before_a_question_is_no_proposal() -> None:
     message = "The jobs run in a cron service.\n\n---\n\nDoes this look right?"
     assert find_proposal("yes", message) == "The jobs run in a cron service.\n\nDoes this look right?"

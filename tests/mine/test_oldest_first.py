@@ -13,7 +13,7 @@ from memem.search.transcripts import consent
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
-from tests.transcripts import Transcript, fact
+from tests.transcripts import AT_LENGTH, Transcript, fact
 
 NAMES = ("a", "b", "c", "d")
 DAYS = {"a": 3, "b": 1, "c": 4, "d": 2}  # ago; the order of time is c, a, d, b
@@ -117,3 +117,12 @@ def test_a_mined_note_states_when_it_was_said(ws: Workspace, sessions: Path) -> 
     said = {entry.memory.keys[0]: entry.memory.valid_from for entry in find.list_memories(ws)}
     begin = (START - timedelta(days=3, minutes=-1)).isoformat(timespec="seconds")
     assert said == {"a": begin, "b": START.isoformat(timespec="seconds")}, "an unknown time is that of mining"
+
+
+def test_evidence_names_the_day_in_the_zone_of_the_person(miner: Workspace, claude: Path, session: Transcript) -> None:
+    session.human(f"{fact('late')} {AT_LENGTH}", timestamp="2026-02-01T23:30:00.000Z")  # 00:30 on the 2nd, one hour east
+    session.human(f"{fact('after')} {AT_LENGTH}", timestamp="")
+    schedule.mine_file(miner, session.path)
+    memories = [entry.memory for entry in find.list_memories(miner)]
+    assert {memory.valid_from[:10] for memory in memories} == {"2026-02-02"}
+    assert {memory.evidence.partition(":")[0] for memory in memories} == {"you, 2026-02-02"}

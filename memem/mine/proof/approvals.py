@@ -30,9 +30,10 @@ _QUESTION = re.compile(r"[?？]")
 _SECTION = re.compile(r"\s*(?:#{1,6}\s|[-*_]{3,}\s*\Z|\*\*[^*\n]+\*\*:?\s*(?:\n|\Z))")
 _REVIEW = re.compile(
     r"\b(?:this|that|these|it|all)\b.*\b(?:right|good|ok|okay|fine|match\w*|sense|correct|works?)\b"
-    r"|\bwhat do you think\b|\bany (?:concerns|objections|changes)\b|\bpasst\b",
+    r"|\byour thoughts\b|\bany (?:concerns|objections|changes)\b|\bpasst\b",
     re.IGNORECASE | re.DOTALL,
 )
+_ALTERNATIVES = re.compile(r"\b(?:which|what|or|welche\w*|oder)\b[^.?!？]*[?？]\s*\Z", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,2}")
 _LETTERS = re.compile(
     r"\A\W*([a-h])\W*\Z|\b(?:options?|approach|variant|plan)\s+([a-h])\b|\b([a-h])(?=\W+(?:please|then)\W*\Z)",
@@ -139,10 +140,12 @@ def _find_question(message: str) -> str:
     last = max((place for place, text in enumerate(paragraphs) if _QUESTION.search(text)), default=-1)
     if last < 0:
         return message
+    if _ALTERNATIVES.search(paragraphs[last]):
+        return ""  # a yes to "Redis or Postgres?" chooses neither
     before = last
     while before and _RULE.fullmatch(paragraphs[before - 1]):
         before -= 1
+    start = max(0, before - 1)
     if _REVIEW.search(paragraphs[last]):  # "does this look right?" asks about the section that it closes
-        starts = (place for place in range(before) if _SECTION.match(paragraphs[place]))
-        return "\n\n".join(paragraphs[max(starts, default=0) :])
-    return "\n\n".join(paragraphs[max(0, before - 1) :])
+        start = max((place for place in range(before) if _SECTION.match(paragraphs[place])), default=0)
+    return "\n\n".join(text for text in paragraphs[start:] if not _RULE.fullmatch(text))
