@@ -91,8 +91,10 @@ class DeedReader:
         errors = self._errors(result.text) if outcome.startswith(FAILED) else ()
         if call.tool == SHELL_TOOL:
             if outcome != OK or not outcomes.is_look(call.target):
-                if outcome == OK and (outcomes.hides_exit_code(call.target) or (tests and tests.failed)):
-                    outcome = FAILED if tests and tests.failed else RAN
+                if outcome == OK and tests:
+                    outcome = FAILED if tests.failed else OK
+                elif outcome == OK and outcomes.hides_exit_code(call.target):
+                    outcome = RAN
                 yield Deed(COMMAND, self._command(call.target), call.folder, outcome, tests, errors)
         elif call.is_file and outcome == OK:
             kind = READ if call.tool == READING_TOOL else WRITTEN

@@ -132,6 +132,8 @@ def test_a_command_has_its_outcome(output: str, is_error: bool, outcome: str) ->
 @pytest.mark.parametrize("command", ["make all | grep x", "make all || true", "make all; echo $?"])
 def test_an_exit_code_of_another_command_is_no_success(command: str) -> None:
     assert [deed.outcome for deed in bash(command)] == ["ran"]
+    assert [deed.outcome for deed in bash(command, "3 passed in 0.10s")] == ["ok"]
+    assert [deed.outcome for deed in bash(command, "1 failed, 2 passed in 0.10s")] == ["failed"]
 
 
 def test_a_command_is_the_same_whatever_shortens_its_output() -> None:
