@@ -27,7 +27,10 @@ from memem.doors.hook import client
 from memem.mine import confirm, prompt, rules
 from memem.model import claude, errors, plugin
 from memem.pages import markdown, playbook_page
+from memem.safety.gate import clean_text
 from memem.transcript import harness, session
+from memem.transcript.deeds import DeedReader
+from memem.transcript.digest import MAX_CHARS, digest
 from memem.transfer import export_format
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
 from memem.upkeep import refine_playbook
@@ -84,7 +87,10 @@ def _transcript(folder: Path) -> Try:
         hold(all(each.end <= len(data) for each in found), "offsets are in the file")
         said = [step.line.turn for step in found if step.line.turn]
         json.dumps([turn.text for turn in said], ensure_ascii=False).encode()
-        hold(len(session.digest([step.line.work for step in found if step.line.work])) <= 1_200, "a digest is short")
+        work = DeedReader(clean_text)
+        deeds = [deed for step in found if step.line.work for deed in work.follow(step.line.work)]
+        summary = digest([deed.seen_from(("/srv/shop",)) for deed in deeds])
+        hold(len(summary) <= MAX_CHARS, "a digest is short")
         session.recent(path, unless="Always sign with RS256.")
         session.find_turn(path, "a1")
         rules.extract(said)

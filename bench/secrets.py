@@ -26,6 +26,7 @@ from bench.measure import Promise
 from bench.secret_samples import DEV, HELD, SORTS, Sample, harmless, samples
 from memem.safety.credentials import redact
 from memem.transcript import session
+from memem.transcript.work import SHELL_TOOL
 
 MISSED_LIMIT, FALSE_LIMIT, HARMLESS_LIMIT = 0.05, 0.2, 0.02
 """Limits: held-out secrets found; false alarms per thousand lines of speech; harmless texts flagged."""
@@ -230,7 +231,9 @@ def _read_sessions(data: Path) -> Iterator[str]:
             if line.turn:
                 yield line.turn.text
             if line.work:
-                yield from (*line.work.files, *line.work.commands, *line.work.errors)
+                yield from (*line.work.files, *line.work.commands)
+                yield from (call.target for call in line.work.calls if call.tool == SHELL_TOOL)
+                yield from (result.text for result in line.work.results if result.is_error)
 
 
 def _masked(value: str) -> str:

@@ -19,7 +19,8 @@ from memem.notes import repository, symbols
 from memem.pages import markdown, playbook_page
 from memem.safety import gate
 from memem.search import note_rows
-from memem.transcript import harness
+from memem.transcript import harness, outcomes
+from memem.transcript.deeds import COMMAND, Deed
 from memem.transfer.readers import instructions
 from memem.vault import forgotten, obsidian
 from memem.vault import note as notes
@@ -45,6 +46,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "a playbook": playbook_page.parse_page,
     "instructions": lambda text: list(instructions.statements(text)),
     "what was said": harness.typed_text,
+    "what a command printed": lambda text: (outcomes.count_tests(text), list(outcomes.find_errors(text))),
+    "escapes": outcomes.without_escapes,
+    "a command": lambda text: (outcomes.is_own("Bash", f"{text} memem"), outcomes.is_look(text)),
+    "the end of a command": lambda text: (outcomes.hides_exit_code(text), outcomes.without_shortening(text)),
+    "paths": lambda text: Deed(COMMAND, text, errors=(text,)).seen_from(("/srv/shop",)),
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),
     "a quote in a turn": lambda text: match_quote([Turn("u", HUMAN, f"{text} {SAID}")], SLIPPED),
     "a long quote": lambda text: match_quote([Turn("u", HUMAN, f"{SAID} {text}")], f"{SLIPPED} … {text}"),
@@ -82,6 +88,10 @@ TEXTS = {
     "hooks that are not closed": "<a-hook>" * (LENGTH // 8),
     "a tag and spaces": "<" + " " * LENGTH + "x",
     "a fence and lines": "```json" + "\n" * LENGTH + "x",
+    "counts of tests": "9 passed, " * (LENGTH // 10) + "x",
+    "commands that look": "ls ;" * (LENGTH // 4) + "x",
+    "assignments": "a=b " * (LENGTH // 4),
+    "escapes": "\x1b[" * (LENGTH // 2),
     "Chinese": "中" * LENGTH,
     "a merge that does not end": "<<<<<<< \n" * (LENGTH // 18) + "=======\n" * (LENGTH // 16),
 }

@@ -74,6 +74,10 @@ class Transcript:
         block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": given}
         return self.add(type="assistant", message={"role": "assistant", "id": "msg_1", "content": [block]})
 
+    def tool_succeeded(self, output: str = "") -> str:
+        block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": output}
+        return self.add(type="user", message={"role": "user", "content": [block]}, toolUseResult={"stdout": output})
+
     def tool_failed(self, complaint: str) -> str:
         block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": complaint, "is_error": True}
         return self.add(type="user", message={"role": "user", "content": [block]}, toolUseResult=complaint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,13 +17,16 @@ from memem.mine.proof.origins import Origins
 from memem.safety.gate import clean_text
 from memem.search.transcripts.consent import allowed_from
 from memem.search.transcripts.sessions import Projects, is_before, read_conversation, shorten_turn
-from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work
+from memem.transcript import lookback
+from memem.transcript.deeds import Deed, DeedReader
+from memem.transcript.turns import TranscriptLine, calls_in
+from memem.transcript.work import Call
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 CHUNK_CHARACTERS = 24_000  # about 6,000 tokens: Haiku reads them in seconds for less than a cent, and misses little
-MAX_WORKS = 300
+MAX_DEEDS = 300  # between two turns
 SDK_REFUSAL = "Sessions from claude -p and the Agent SDK are skipped; set MEMEM_MINE_SDK=1 to mine them."
 
 
@@ -31,7 +35,7 @@ class PendingChunk:
     end: int  # the offset behind the last turn
     project: str = ""
     turns: list[Turn] = field(default_factory=list)
-    works: list[Work] = field(default_factory=list)
+    deeds: list[Deed] = field(default_factory=list)
     injected: set[str] = field(default_factory=set)
     passed: bool = False  # something was left out that may be wanted another time
     is_last: bool = False
@@ -61,8 +65,9 @@ class ChunkReader:
 
     def read_chunks(self, file: BinaryIO, start: int, path: Path) -> Iterator[PendingChunk]:
         """Yield chunks in order; the last one, which may have no turns, is where reading ended."""
-        chunk, works, session = PendingChunk(start), list[Work](), path.stem
+        chunk, deeds, session = PendingChunk(start), deque[Deed](maxlen=MAX_DEEDS), path.stem
         allowed = allowed_from(self._ws, file, session) if self._since else 0
+        work = DeedReader(clean_text, lambda: self._earlier_calls(file, start) if start > allowed else ())
         for step in read_conversation(file, start, session):
             line = step.line
             self.objects += 1
@@ -70,14 +75,14 @@ class ChunkReader:
             chunk.injected.update(line.injected)
             self.words.follow(line)
             if line.work:
-                parts = (line.work.files, line.work.commands, line.work.errors)
-                works = [*works, Work(*(tuple(map(_redact_item, items)) for items in parts))][-MAX_WORKS:]
+                deeds.extend(work.follow(line.work))
             if line.turn is None:
                 continue
             spoken = replace(line.turn, proposal=self.words.find_proposal(line.turn))
             turn = self._prepare_turn(spoken, line, chunk, is_allowed=step.end > allowed)
             if turn is None:
-                works = []
+                deeds.clear()
+                work.forget()
                 if not chunk.turns:
                     chunk.end = step.end
                 continue
@@ -88,8 +93,9 @@ class ChunkReader:
                 chunk = PendingChunk(chunk.end, passed=chunk.passed)
             chunk.project, chunk.end = name, step.end
             chunk.turns.append(turn)
-            chunk.works += works
-            works = []
+            roots = self._list_roots(line.turn.cwd)
+            chunk.deeds += [deed.seen_from(roots) for deed in deeds]
+            deeds.clear()
         chunk.is_last = True
         yield chunk
 
@@ -98,6 +104,24 @@ class ChunkReader:
         words = origins.read_back(file, start, path.stem, origins.list_siblings(path))
         file.seek(place)  # the file is being read
         return words
+
+    def _list_roots(self, cwd: str) -> tuple[str, ...]:
+        """Return the project's root as the folder spells it, and its real path."""
+        root, folder = self._projects.roots.get(cwd), Path(cwd)
+        if root is None:
+            return ()
+        real = folder.resolve()
+        depth = len(real.relative_to(root).parts) if real.is_relative_to(root) else 0
+        return str([folder, *folder.parents][: depth + 1][-1]), str(root)
+
+    def _earlier_calls(self, file: BinaryIO, start: int) -> Iterator[Call]:
+        lines = lookback.look_back(file, start).lines_with_calls()
+        return (
+            call
+            for value in lines
+            if not is_before(str(value.get("timestamp")), self._since)
+            for call in calls_in(value)
+        )
 
     def _prepare_turn(self, turn: Turn, line: TranscriptLine, chunk: PendingChunk, *, is_allowed: bool) -> Turn | None:
         if turn.uuid in self._seen_ids or self._is_taken(turn.uuid):
@@ -131,9 +155,3 @@ class ChunkReader:
 
 def _count_chars(turn: Turn) -> int:
     return len(turn.text) + len(turn.proposal)
-
-
-def _redact_item(item: str) -> str:
-    text = clean_text(item)
-    # A cut item may end within a secret, which is then not recognised: drop its last word.
-    return text.rpartition(" ")[0] if len(item) >= LONGEST_ITEM else text

@@ -24,6 +24,7 @@ from memem.search.refresh import refresh_if_due
 from memem.search.transcripts.sessions import OwnCall
 from memem.state.sessions import Mark, SmallSession
 from memem.transcript import session
+from memem.transcript.digest import digest
 from memem.vault.opening import ensure_vault
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class _Mining:
         self.left_to_others |= len(turns) < len(pending.turns)
         cursor = self._cursor_at(pending.end)
         place = cursor.inode, cursor.offset, cursor.digest
-        return Chunk(record.session, record.path, pending.project, turns, session.digest(pending.works), *place)
+        return Chunk(record.session, record.path, pending.project, turns, digest(pending.deeds), *place)
 
     def _is_taken(self, uuid: str) -> bool:
         """Whether a turn is mined or claimed. A claim of another session may fail, so this one is not complete."""

@@ -46,6 +46,10 @@ class Lookback:
                     return str(block.get("name"))
         return ""
 
+    def lines_with_calls(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of Claude in which tools are called, the last one first."""
+        return (line for line in self._lines(b'"tool_use"') if line.get("type") == "assistant")
+
     def find_removed_prompt(self) -> QueuedPrompt | None:
         """Return the prompt that a removal at this place takes from the queue."""
         pending = self._list_pending()

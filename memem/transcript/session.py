@@ -1,11 +1,11 @@
-"""Read a session's file: new turns, its end, the digest of work."""
+"""Read a session's file: new turns, its end."""
 
 import hashlib
 import io
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -16,7 +16,8 @@ from memem.core.files import from_json
 from memem.core.home import OWN_FOLDER
 from memem.transcript import harness, lookback
 from memem.transcript.objects import objects
-from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work, read
+from memem.transcript.turns import TranscriptLine, read
+from memem.transcript.work import LONGEST_ITEM
 
 CHECKED_BYTES = 4096  # before a cursor
 _SIGNED = 2**63 - 1  # some file systems have larger inodes than a database can hold
@@ -177,27 +178,3 @@ def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
             break
     whole = (file for file in files if len(file) < LONGEST_ITEM)  # a longer name was cut
     return Recent(tuple(reversed(collected)), tuple(whole)[:MAX_FILES])
-
-
-def digest(works: Sequence[Work], max_chars: int = 1_200) -> str:
-    """List files, commands and errors, each once and in order, as far as they fit."""
-    lines: list[str] = []
-    left = max_chars
-    parts = (
-        ("files touched: ", ", ", "files"),
-        ("commands run: ", "; ", "commands"),
-        ("errors seen: ", "; ", "errors"),
-    )
-    for number, (label, separator, kind) in enumerate(parts):
-        share = left // (len(parts) - number)  # the next kinds get what this one leaves unused
-        items = (item for work in works for item in getattr(work, kind))
-        line = ""
-        for item in dict.fromkeys(filter(None, (" ".join(item.split()) for item in items))):
-            longer = f"{line}{separator}{item}" if line else f"{label}{item}"
-            if len(longer) > share - 1:
-                break
-            line = longer
-        if line:
-            lines.append(line)
-            left -= len(line) + 1
-    return "\n".join(lines)

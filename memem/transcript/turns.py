@@ -8,30 +8,17 @@ from typing import Any
 
 from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, QUEUED, Turn
 from memem.core.home import OWN_FOLDER
-from memem.transcript.harness import hidden_parts, is_command, is_untyped, shell_command, slice_ids, typed_text
+from memem.transcript.harness import hidden_parts, is_command, is_untyped, slice_ids, typed_text
 from memem.transcript.lookback import NOTHING, Lookback, QueuedPrompt
-from memem.transcript.utterances import Utterance, find_utterance, is_text, read_result_text
+from memem.transcript.utterances import Utterance, find_utterance, is_text
+from memem.transcript.work import Call, Work, read_calls, work_of_assistant, work_of_user
 
 Object = dict[str, Any]
 
-_PATHS = dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path") | {"NotebookEdit": "notebook_path"}
-LONGEST_ITEM = 200
-_ERROR_LINES = 3
 _SDK = "sdk-"  # sdk-cli is `claude -p`, sdk-py and sdk-ts are the Agent SDK
-_REFUSAL = "The user doesn't want to"  # an error to the protocol only
 _SPOKEN = ("text", "thinking", "redacted_thinking", "tool_use", "server_tool_use")  # by Claude
 # Names of values without words, or with those of a whole file that neither Claude nor a person is shown.
 _UNSEEN = frozenset(("type", "tool_use_id", "originalFile"))
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Files opened or written, commands run, errors seen; and which of the files were written."""
-
-    files: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +43,15 @@ def read(value: Object, session: str, earlier: Lookback = NOTHING) -> Transcript
         utterance = find_utterance(value, blocks, earlier.name_tool)
         output = _output_of_user(value, blocks, utterance)
         turn = _make_spoken_turn(value, utterance, session) if utterance else None
-        line = TranscriptLine(turn, _work_of_user(blocks), _ids(_texts(blocks)), output=output)
+        line = TranscriptLine(turn, work_of_user(value, blocks), _ids(_texts(blocks)), output=output)
     elif kind == "assistant":
         turn = _assistant(value, blocks, session)
         # A message without a turn is an error or a notice of Claude Code, if it has texts at all.
         foreign = (block for block in blocks if block.get("type") not in _SPOKEN or (not turn and _is(block, "text")))
         inputs = _words_in(*(block.get("input") for block in blocks))
-        line = TranscriptLine(turn, _work_of_assistant(blocks), output=_words_in(*foreign), inputs=inputs)
+        line = TranscriptLine(
+            turn, work_of_assistant(blocks, _word(value, "cwd")), output=_words_in(*foreign), inputs=inputs
+        )
     elif kind == "attachment":
         attachment = _part(value, "attachment")
         texts = _words_in(attachment)
@@ -93,6 +82,11 @@ def read(value: Object, session: str, earlier: Lookback = NOTHING) -> Transcript
         time=_word(value, "timestamp"),
         is_sdk=_word(value, "entrypoint").startswith(_SDK),
     )
+
+
+def calls_in(value: Object) -> Iterator[Call]:
+    """Yield the calls of tools in a line of Claude; those of a sub-agent are not its own."""
+    return iter(()) if value.get("isSidechain") else read_calls(_blocks(value), _word(value, "cwd"))
 
 
 def _output_of_user(value: Object, blocks: list[Object], utterance: Utterance | None) -> tuple[str, ...]:
@@ -154,37 +148,6 @@ def _turn(value: Object, role: str, texts: Iterable[str], session: str) -> Turn 
         cwd=_word(value, "cwd"),
         branch=_word(value, "gitBranch"),
     )
-
-
-def _work_of_assistant(blocks: list[Object]) -> Work | None:
-    calls = [(block.get("name"), _part(block, "input")) for block in blocks if _is(block, "tool_use")]
-    files = [(name, _word(given, _PATHS[name])) for name, given in calls if isinstance(name, str) and name in _PATHS]
-    commands = [_word(given, "command") for name, given in calls if name == "Bash"]
-    written = [file for name, file in files if name != "Read"]
-    return _work(files=[file for _, file in files], commands=commands, written=written)
-
-
-def _work_of_user(blocks: list[Object]) -> Work | None:
-    commands = filter(None, map(shell_command, _texts(blocks)))
-    failed = [block for block in blocks if _is(block, "tool_result") and block.get("is_error") is True]
-    return _work(commands=commands, errors=map(_error, failed))
-
-
-def _error(block: Object) -> str:
-    text = re.sub(r"</?tool_use_error>", "", read_result_text(block)).strip()
-    return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
-
-
-def _work(
-    files: Iterable[str] = (), commands: Iterable[str] = (), errors: Iterable[str] = (), written: Iterable[str] = ()
-) -> Work | None:
-    work = Work(_items(files), _items(commands), _items(errors), _items(written))
-    return work if work != Work() else None
-
-
-def _items(texts: Iterable[str]) -> tuple[str, ...]:
-    lines = (text.strip().partition("\n")[0].strip() for text in texts)
-    return tuple(line[:LONGEST_ITEM] for line in lines if line)
 
 
 def _ids(texts: Iterable[str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from memem.notes import save
 from memem.search import find, refresh
 from memem.search.transcripts import consent
 from memem.state.sessions import Mark
+from memem.transcript.deeds import MAX_TARGET_CHARS
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
@@ -85,12 +86,54 @@ def test_untyped_text_is_never_sent(ws: Workspace, claude: Path, session: Transc
 
 def test_work_between_turns_is_summarised(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tool("Edit", file_path=f"{SHOP}/cart.py")
-    session.tool_failed("ModuleNotFoundError: No module named 'basket'")
+    session.tool_succeeded()
+    session.tool("Edit", file_path=f"{SHOP}/basket.py")
+    session.tool_failed("The user doesn't want to proceed with this tool use.")
+    session.tool("Bash", command=f"cd {SHOP} && make check")
+    session.tool_failed("Exit code 2\nModuleNotFoundError: No module named 'basket'\n2 failed, 3 passed in 0.12s")
     session.tells("one")
     schedule.mine_file(ws, session.path)
     said = fake_claude.calls(claude)[0]["stdin"]
-    assert f"files touched: {SHOP}/cart.py" in said
-    assert "errors seen: ModuleNotFoundError" in said
+    assert (
+        """files written: cart.py
+tests: 2 failed, 3 passed
+commands:
+- make check: failed (2)
+errors:
+- ModuleNotFoundError: No module named 'basket'
+"""
+        in said
+    )
+    assert "basket.py" not in said
+
+
+def test_a_result_is_paired_with_a_call_of_an_earlier_run(ws: Workspace, claude: Path, session: Transcript) -> None:
+    session.tells("one")
+    session.tool("Write", file_path=f"{SHOP}/cart.py")
+    session.tells("two")  # while the tool runs
+    schedule.mine_file(ws, session.path)
+    session.tool_succeeded()
+    session.tells("three")
+    schedule.mine_file(ws, session.path)
+    first, second = (call["stdin"] for call in fake_claude.calls(claude))
+    assert "cart.py" not in first
+    assert "files written: cart.py" in second
+
+
+def test_paths_are_relative_to_the_project_wherever_claude_works(
+    ws: Workspace, claude: Path, session: Transcript, tmp_path: Path
+) -> None:
+    root, inner = tmp_path / "root", tmp_path / "root" / "web" / "src"
+    inner.mkdir(parents=True)
+    (root / ".memem.toml").write_text('project = "web"\n')
+    session.cwd = str(inner)
+    for file in (f"{root}/README.md", f"{inner}/app.ts", "/etc/hosts", "/home/ada/.zshrc"):
+        session.tool("Write", file_path=file)
+        session.tool_succeeded()
+    session.tells("one")
+    schedule.mine_file(ws, session.path)
+    said = fake_claude.calls(claude)[0]["stdin"]
+    assert "files written: README.md, web/src/app.ts, hosts, ~/.zshrc\n" in said
 
 
 @pytest.mark.parametrize("failing", range(3))
@@ -642,11 +685,15 @@ def test_a_secret_reaches_neither_the_model_nor_the_state(ws: Workspace, claude:
 
 
 def test_a_secret_that_is_cut_off_reaches_no_model(ws: Workspace, claude: Path, session: Transcript) -> None:
-    session.tool("Bash", command=f"{'make ' * 38}{SECRET}")  # of a command 200 characters are kept
+    start = "make " * ((MAX_TARGET_CHARS - 8) // 5)
+    session.tool("Bash", command=f"{start}{SECRET}")
+    session.tool_succeeded()
+    session.tool("Write", file_path=f"{'/a b' * ((MAX_TARGET_CHARS - 8) // 4)}{SECRET}")
+    session.tool_succeeded()
     session.tells("one")
     schedule.mine_file(ws, session.path)
     said = fake_claude.calls(claude)[0]["stdin"]
-    assert "commands run: make" in said
+    assert "commands:\n- make make" in said
     assert SECRET[:6] not in said
 
 

@@ -120,7 +120,9 @@ def test_a_mined_note_states_when_it_was_said(ws: Workspace, sessions: Path) -> 
 
 
 def test_evidence_names_the_day_in_the_zone_of_the_person(miner: Workspace, claude: Path, session: Transcript) -> None:
-    session.human(f"{fact('late')} {AT_LENGTH}", timestamp="2026-02-01T23:30:00.000Z")  # 00:30 on the 2nd, one hour east
+    session.human(
+        f"{fact('late')} {AT_LENGTH}", timestamp="2026-02-01T23:30:00.000Z"
+    )  # 00:30 on the 2nd, one hour east
     session.human(f"{fact('after')} {AT_LENGTH}", timestamp="")
     schedule.mine_file(miner, session.path)
     memories = [entry.memory for entry in find.list_memories(miner)]

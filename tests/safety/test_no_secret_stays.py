@@ -24,6 +24,7 @@ from memem.notes import forget, review, save, undo, write
 from memem.pages import refresh as pages_refresh
 from memem.search import find, refresh
 from memem.search.transcripts import consent, sessions
+from memem.transcript.deeds import MAX_TARGET_CHARS
 from memem.transfer import import_
 from memem.upkeep import session_start, status
 from memem.workspace import Workspace
@@ -154,7 +155,10 @@ def by_session(place: Place) -> None:
     session.tool(
         "Bash", command=f"curl -H 'Authorization: Bearer {TOKEN}' https://api && export DB_PASSWORD={ASSIGNED}"
     )
-    session.tool("Read", file_path=f"/srv/shop/{TOKEN}/config.py")
+    session.tool_succeeded()
+    session.tool("Write", file_path=f"/srv/shop/{TOKEN}/config.py")
+    session.tool_succeeded()
+    session.tool("Bash", command="make deploy")
     session.tool_failed(f"fatal: cannot read postgres://app:{PASSWORD}@db/shop\n{SECRET}")
     session.human(f"And once more: {SECRET}. {AT_LENGTH}", gitBranch=f"fix/{TOKEN}")
     schedule.mine_file(place.ws, session.path)
@@ -180,8 +184,13 @@ def by_long_turns(place: Place) -> None:
     for before in range(8_920, 9_020, 25):
         session.human(f"FACT-n{before}: {PLAIN}. {'word ' * (before // 5)}{TOKEN} {'word ' * 1_500}")
     for before in range(150, 200, 15):
-        session.tool("Bash", command=f"echo {'x' * before} {TOKEN} {'y' * 60}")
-        session.tool("Read", file_path=f"/srv/{'x' * before}/{TOKEN}/{'y' * 60}")
+        session.tool("Bash", command=f"make {'x' * before} {TOKEN} {'y' * 60}")
+        session.tool_succeeded()
+        session.tool("Bash", command=f"make {'x ' * (MAX_TARGET_CHARS // 2 - before // 3)} {TOKEN} {'y' * 60}")
+        session.tool_succeeded()
+        session.tool("Write", file_path=f"/srv/{'x' * before}/{TOKEN}/{'y' * 60}")
+        session.tool_succeeded()
+        session.tool("Bash", command="make check")
         session.tool_failed(f"failed {'x' * before} {TOKEN} {'y' * 60}")
         session.human(f"{AT_LENGTH} Go on.")
     schedule.mine_file(place.ws, session.path)

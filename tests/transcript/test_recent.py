@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memem.core.conversation import ASSISTANT, HUMAN
 from memem.core.memory import SLICE_HEADING
 from memem.transcript.session import MAX_FILES, WIDER_BYTES, Recent, recent
-from memem.transcript.turns import LONGEST_ITEM
+from memem.transcript.work import LONGEST_ITEM
 from tests.transcripts import Transcript
 
 

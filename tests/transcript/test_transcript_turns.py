@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, WITH_RESULT, Turn
 from memem.core.home import OWN_FOLDER
-from memem.transcript.turns import TranscriptLine, Work, read
+from memem.transcript.turns import TranscriptLine, read
+from memem.transcript.work import Call, Result, Work
 from tests.transcript.test_harness import SLICE
 
 WRITING = ("Edit", "Write", "MultiEdit")
@@ -217,46 +218,48 @@ def test_other_lines_mean_nothing(kind: Any) -> None:
 def test_a_file_that_a_tool_was_given_was_touched_and_written_unless_it_was_read(
     tool: str, written: tuple[str, ...]
 ) -> None:
-    touched = Work(files=("/a.py",), written=written)
-    assert work(claude(call(tool, file_path="/a.py", old_string="x"))) == touched
+    done = work(claude(call(tool, file_path="/a.py", old_string="x")))
+    assert done
+    assert (done.files, done.written) == (("/a.py",), written)
 
 
 def test_a_notebook_is_a_file() -> None:
-    touched = Work(files=("/a.ipynb",), written=("/a.ipynb",))
-    assert work(claude(call("NotebookEdit", notebook_path="/a.ipynb"))) == touched
+    done = work(claude(call("NotebookEdit", notebook_path="/a.ipynb")))
+    assert done
+    assert done.files == done.written == ("/a.ipynb",)
 
 
-def test_a_command_is_its_first_line_and_never_long() -> None:
-    assert work(claude(call("Bash", command="\n git log \nrm x"), call("Bash", command="y" * 999))) == Work(
-        commands=("git log", "y" * 200)
-    )
+def test_a_call_has_its_command_and_folder() -> None:
+    done = work(claude(call("Bash", command="git log\nrm x")))
+    assert done
+    assert done.calls == (Call("t", "Bash", "git log\nrm x", str(FRAME["cwd"])),)
+    assert done.files == ()
 
 
-def test_a_command_that_a_person_ran_is_work_too() -> None:
-    assert work(user("<bash-input>git status</bash-input>")) == Work(commands=("git status",))
+def test_a_command_that_a_person_ran_is_its_first_line_and_never_long() -> None:
+    assert work(user("<bash-input>git status\nrm x</bash-input>")) == Work(commands=("git status",))
+    assert work(user(f"<bash-input>{'y' * 999}</bash-input>")) == Work(commands=("y" * 200,))
 
 
 @pytest.mark.parametrize("name", ["Grep", "mcp__plugin_memem_memem__memory_save", "mcp__memem__Bash", "", None, 7, []])
-def test_other_tools_are_not_work(name: Any) -> None:
-    assert work(claude(call(name, command="ls", file_path="/a.py"))) is None
+def test_other_tools_have_neither_files_nor_commands(name: Any) -> None:
+    done = work(claude(call(name, command="ls", file_path="/a.py")))
+    assert done is None or (done.files, [each.target for each in done.calls]) == ((), [""])
 
 
 def test_words_and_work_may_stand_in_one_line() -> None:
     line = read(claude(text("I look."), call("Read", file_path="/a.py")), "")
     assert line.turn
-    assert (line.turn.text, line.work) == ("I look.", Work(files=("/a.py",)))
+    assert line.work
+    assert (line.turn.text, line.work.files) == ("I look.", ("/a.py",))
 
 
-@pytest.mark.parametrize(
-    "content", ["Exit code 1\nNo such file\n\nmore\nand more", [text("Exit code 1\nNo such file\n\nmore")]]
-)
-def test_an_error_is_its_first_few_lines(content: Any) -> None:
-    assert work(user([result(content, is_error=True)])) == Work(errors=("Exit code 1 No such file",))
-
-
-def test_an_error_is_never_long_and_has_no_tags() -> None:
-    error = f"<tool_use_error>{'x' * 5_000}</tool_use_error>"
-    assert work(user([result(error, is_error=True)])) == Work(errors=("x" * 200,))
+def test_a_result_names_its_call_and_whether_it_was_denied() -> None:
+    failed, denied = result([text("No such file"), text("at all")], is_error=True), result("no", is_error=True)
+    assert work(user([failed])) == Work(results=(Result("t", "No such file\nat all", is_error=True),))
+    assert work(user([denied]) | {"toolDenialKind": "permission-rule"}) == Work(
+        results=(Result("t", "no", is_error=True, is_denied=True),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -269,9 +272,9 @@ def test_an_error_is_never_long_and_has_no_tags() -> None:
         result("The user doesn't want to proceed with this tool use.", is_error=True),
     ],
 )
-def test_tool_output_is_neither_error_nor_speech(block: dict[str, Any]) -> None:
-    output = tuple(filter(None, [block["content"]]))
-    assert read(user([block]), "") == TranscriptLine(time=str(FRAME["timestamp"]), output=output)
+def test_tool_output_is_not_speech(block: dict[str, Any]) -> None:
+    line = read(user([block]), "")
+    assert (line.turn, line.output) == (None, tuple(filter(None, [block["content"]])))
 
 
 def test_text_beside_a_tool_result_is_a_persons() -> None:

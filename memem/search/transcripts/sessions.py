@@ -63,6 +63,7 @@ class Projects:
     def __init__(self, ws: Workspace, *, on_request: bool) -> None:
         self._ws, self._on_request = ws, on_request
         self._names: dict[str, str | None] = {}
+        self.roots: dict[str, Path] = {}  # of the projects of folders
         self.refusals: dict[str, str] = {}  # folders that may not be mined, and why
         ws.folders.complete()
 
@@ -73,6 +74,7 @@ class Projects:
             name, why = "", self._ws.folders.explain_refusal(folder)
             try:
                 project = None if why else self._ws.project_of(folder)
+                self.roots[cwd] = project.root if project else folder
                 name, is_known = (project.name, project.known and folder.is_absolute()) if project else ("", True)
             except (OSError, ValueError):  # not a possible folder name
                 name, is_known = clean_project_name(folder.name), False
