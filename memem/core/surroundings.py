@@ -132,6 +132,11 @@ class Surroundings:
         return shutil.which("claude", path=os.pathsep.join([self.environ.get("PATH", ""), *map(str, usual)]))
 
     @property
+    def model_key(self) -> str:
+        """The key of the server at MEMEM_MODEL_URL; no file has it."""
+        return self.environ.get("MEMEM_MODEL_KEY", "")
+
+    @property
     def hub_cache(self) -> Path:
         """The cache of Hugging Face's library, which defines these variables."""
         caches = Path(self.environ.get("XDG_CACHE_HOME") or self.user_home / ".cache")
