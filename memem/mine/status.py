@@ -73,8 +73,8 @@ class MiningState:
         since = self.since[:16].replace("T", " ")
         used = f"{name} ({model})" if model else name
         if self.model_url:
-            key = " with a key" if self.has_model_key else ""
-            used = f"{model or 'the model'} at {self.model_url}{key}; text goes only there, not through `claude` to Anthropic"
+            where = f"{self.model_url}{' with a key' if self.has_model_key else ''}"
+            used = f"{model or 'the model'} at {where}; text goes only there, not through `claude` to Anthropic"
         return f"on since {since}, using {used}" if since else ""
 
 

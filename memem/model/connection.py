@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection, IncompleteRead
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,28 +42,23 @@ class Server:
         address = urlsplit(self.url)
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
         connection = kind(address.hostname or "", address.port, timeout=min(seconds, CONNECT_SECONDS))
-        is_over = threading.Event()
-        timer = threading.Timer(seconds, _end, (connection, is_over))
-        timer.daemon = True
-        timer.start()
-        too_long = TookTooLong(f"{self.url} did not answer within {seconds:g} seconds. Nothing is lost.")
+        deadline = _Deadline(seconds)
+        too_long = TookTooLong(f"{self.url} did not answer within {round(seconds, 1):g} seconds. Nothing is lost.")
         try:
             self._connect(connection, is_private_only=address.scheme == "http")
-            if is_over.is_set():
-                raise too_long
             connection.sock.settimeout(seconds)
+            deadline.applies_to(connection.sock)
             connection.request(method, f"{address.path}{path}", body, self._headers())
-            reply = self._receive(connection.getresponse())
+            with connection.getresponse() as response:
+                reply = self._receive(response)
         except TimeoutError:
             raise too_long from None
         except (OSError, HTTPException) as error:
-            if is_over.is_set():
-                raise too_long from None
-            raise self._ended_early(error) from None
+            raise (too_long if deadline.is_over else self._ended_early(error)) from None
         finally:
-            timer.cancel()
+            deadline.cancel()
             connection.close()
-        if is_over.is_set():  # the end of a connection may pass for the end of an answer
+        if deadline.is_over:  # the end of a connection may pass for the end of an answer
             raise too_long
         return reply
 
@@ -93,10 +88,10 @@ class Server:
             if len(body) > MAX_ANSWER_BYTES:
                 raise CallFailed(f"{self.url} sent more than {MAX_ANSWER_BYTES:,} bytes and was stopped.")
         if response.length:  # bytes that were announced and did not come
-            raise self._ended_early(None)
+            raise IncompleteRead(bytes(body), response.length)
         return Reply(response.status, response.headers, bytes(body))
 
-    def _ended_early(self, error: Exception | None) -> Overloaded:
+    def _ended_early(self, error: OSError | HTTPException) -> Overloaded:
         reason = (files.reason(error) if isinstance(error, OSError) else "") or "the connection ended"
         return Overloaded(f"{self.url} gave no complete answer ({reason}). Look at the server's log; nothing is lost.")
 
@@ -108,7 +103,24 @@ def is_private(address: str) -> bool:
     return not (mapped or parsed).is_global
 
 
-def _end(connection: HTTPConnection, is_over: threading.Event) -> None:
-    is_over.set()
-    with suppress(OSError, AttributeError):  # not connected yet, or closed already
-        connection.sock.shutdown(socket.SHUT_RDWR)
+class _Deadline:
+    """Ends a connection after some seconds, also one on which a little arrives from time to time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._socket: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+        self.cancel = self._timer.cancel
+
+    def applies_to(self, connected: socket.socket) -> None:
+        self._socket = connected  # http.client forgets it once the answer begins
+        if self.is_over:
+            raise TimeoutError
+
+    def _end(self) -> None:
+        self.is_over = True
+        with suppress(OSError):  # closed already
+            if self._socket:
+                self._socket.shutdown(socket.SHUT_RDWR)
