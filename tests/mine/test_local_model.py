@@ -1,4 +1,4 @@
-"""With MEMEM_MODEL_URL that server is asked in place of the CLI: the same notes and ledger, and nothing sent elsewhere."""
+"""With MEMEM_MODEL_URL that server is asked in place of the CLI: the same notes and ledger, nothing sent elsewhere."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,19 +7,21 @@ import pytest
 
 from memem.core.errors import SettingsError
 from memem.inject import notices
-from memem.mine import history, schedule
+from memem.mine import confirm, history, schedule
 from memem.mine.status import mining_state
-from memem.notes import save
+from memem.notes import conflicts
 from memem.pages import markdown, refresh
 from memem.search import find
 from memem.search.transcripts import consent
 from memem.state.suspicions import COMPATIBLE
-from memem.upkeep import config, doctor, refine_playbook
+from memem.upkeep import config, refine_playbook
+from memem.upkeep.checks import endpoint
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.builders import change_settings
 from tests.fakes import SteppingClock
 from tests.model_server import ModelServer, fails, says, serving
+from tests.notes.test_conflicts import MOVED, REDIS, note
 from tests.pages.test_overview import keep
 from tests.transcripts import Transcript, count_saved, fact, once, open_miner
 
@@ -63,7 +65,7 @@ def test_a_call_is_counted_and_costs_nothing(local: Workspace, session: Transcri
     schedule.mine_file(local, session.path)
     spent = local.state.ledger.spent(local.today())
     assert (spent.calls, spent.input_tokens, spent.output_tokens, spent.dollars) == (1, 123, 12, 0.0)
-    assert local.state._connection.execute("SELECT count(*) FROM own_sessions").fetchone() == (0,)
+    assert local.state.sessions._execute("SELECT session FROM sessions WHERE own") == [], "Claude Code keeps none"
 
 
 def test_only_the_limit_on_calls_holds(local: Workspace, session: Transcript, server: ModelServer) -> None:
@@ -110,15 +112,15 @@ def test_a_refused_key_is_a_problem_until_the_server_answers(
     assert "endpoint" not in notices.problems(local)
 
 
-def test_contradictions_are_asked_about_there(local: Workspace, session: Transcript, server: ModelServer) -> None:
-    save.save(local, "Deploys run on port 8080.", project="shop", kind="fact")
-    save.save(local, "Deploys do not run on port 8080.", project="shop", kind="fact")
-    session.tells("one")
-    verdict = {"pairs": [{"number": 1, "verdict": COMPATIBLE, "why": "two clusters"}]}
+def test_contradictions_are_asked_about_there(local: Workspace, server: ModelServer) -> None:
+    old = note(local, REDIS, 1)
+    new = note(local, MOVED, 2, contradicts=(old.link,))
+    conflicts.suspect(local, new.memory, [old.memory])
     change_settings(local, model="qwen3")
-    server.steps = [says({"operations": []}), says(verdict)]
-    schedule.mine_in_background(local, session.path, flush=True)
-    assert ["<pair number=1>" in each["messages"][1]["content"] for each in server.questions] == [False, True]
+    server.steps = [says({"pairs": [{"number": 1, "verdict": COMPATIBLE, "why": "two clusters"}]})]
+    assert confirm.confirm(local, "s1") == 1
+    assert conflicts.conflicts(local) == []
+    assert "<pair number=1>" in server.questions[0]["messages"][1]["content"]
 
 
 def test_a_playbook_is_shortened_there(local: Workspace, server: ModelServer, shop: Path) -> None:
@@ -143,10 +145,10 @@ def test_it_is_used_where_there_is_no_claude(
     ws.close()
 
 
-def test_a_plan_has_calls_without_a_price(local: Workspace, session: Transcript) -> None:
+def test_a_plan_has_calls_of_unknown_price(local: Workspace, session: Transcript) -> None:
     session.tells("one")
     planned = history.plan(local, [session.path], None, lambda *_: None, is_one=True)
-    assert (planned.calls, planned.dollars) == (1, 0.0)
+    assert (planned.calls, planned.dollars) == (1, None)
 
 
 # --- status and doctor --------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def test_the_doctor_asks_for_the_models(
 ) -> None:
     change_settings(local, model=model)
     server.models = models
-    (found,) = doctor.endpoint.check(local)
+    (found,) = endpoint.check(local)
     assert found.state == state
     assert words in found.detail
     assert server.paths == ["GET /v1/models"]
@@ -183,12 +185,12 @@ def test_the_doctor_asks_for_the_models(
 
 def test_the_doctor_says_how_to_repair_a_server_that_does_not_answer(local: Workspace, server: ModelServer) -> None:
     server.steps = [fails(401, f"bad key {KEY}")]
-    (found,) = doctor.endpoint.check(local)
+    (found,) = endpoint.check(local)
     assert (found.state, found.fix) == ("degraded", "Correct MEMEM_MODEL_KEY; nothing is lost.")
 
 
 def test_without_a_url_there_is_no_such_check(miner: Workspace) -> None:
-    assert doctor.endpoint.check(miner) == []
+    assert endpoint.check(miner) == []
     assert mining_state(miner).model_url == ""
 
 

@@ -5,7 +5,7 @@ import math
 import socket
 import ssl
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -370,7 +370,7 @@ def test_the_deadline_holds_for_a_header_that_never_ends(asker: Asker) -> None:
 @pytest.mark.parametrize("headers", [{}, {"Content_Length": "100000000"}])
 def test_a_flood_is_ended(asker: Asker, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "MAX_ANSWER_BYTES", 100_000)
-    message = str(asker.fails(CallFailed, sends(b"x" * 10_000_000, **headers)))
+    message = str(asker.fails(CallFailed, sends(b"x" * 10_000_000, 200, **headers)))
     assert "more than 100,000 bytes" in message
 
 
@@ -427,8 +427,12 @@ def test_plain_http_to_a_public_host_is_refused_before_anything_is_sent(
     asker: Asker, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    is_public: Callable[[str], bool] = lambda address: bool(asked.append(address))  # noqa: E731
-    monkeypatch.setattr(connection, "is_private", is_public)
+
+    def is_private(address: str) -> bool:
+        asked.append(address)
+        return False
+
+    monkeypatch.setattr(connection, "is_private", is_private)
     assert "https://" in str(asker.fails(ModelMissing, key=KEY))
     assert asked == ["127.0.0.1"]
     assert server.requests == []
