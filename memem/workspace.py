@@ -110,11 +110,6 @@ class Workspace(Surroundings):
         expanded = [core_settings.expand(text, self.user_home, self.user_home) for text in extra]
         return [self.claude_folder / "projects", *expanded]
 
-    @property
-    def asks_model(self) -> bool:
-        """Whether there is a model to ask, for mining and all else; without one, rules have to do."""
-        return self.settings.extractor == "claude" and bool(self.settings.model_url or self.claude_command)
-
     def model(self) -> "Model | None":
         """The model to ask: the one at MEMEM_MODEL_URL if that is set, else the CLI's."""
         if not self.asks_model:
