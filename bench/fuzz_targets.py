@@ -25,7 +25,8 @@ from memem.doors.engine.election import Leader
 from memem.doors.engine.protocol import ProtocolError, Reply, Request
 from memem.doors.hook import client
 from memem.mine import confirm, prompt, rules
-from memem.model import claude, errors, plugin
+from memem.model import claude, endpoint, errors, plugin
+from memem.model.connection import Reply
 from memem.pages import markdown, playbook_page
 from memem.safety.gate import clean_text
 from memem.transcript import harness, session
@@ -229,6 +230,22 @@ def _answer(data: bytes) -> None:
             json.dumps(list(map(repr, parse(value))), ensure_ascii=False).encode()
 
 
+def _server_answer(folder: Path) -> Try:
+    asked = endpoint.Endpoint("http://127.0.0.1:1/v1", "m", 1.0, "key", folder / "formats.json", lambda: _NOW)
+
+    def attempt(data: bytes) -> None:
+        asked.formats_file.write_bytes(data)
+        hold(asked._load_format("m") in endpoint.FORMATS, "a remembered format is one")
+        headers = Message()
+        headers["Retry-After"] = "".join(map(chr, data[:20]))
+        for status in (200, 200 + len(data) % 400):
+            with suppress(MememError):
+                answer = asked._read_answer(Reply(status, headers, data), "m")
+                hold(answer.usage.dollars == 0, "a server reports no price")
+
+    return attempt
+
+
 # --- settings -------------------------------------------------------------------------------------------------------
 
 
@@ -361,6 +378,7 @@ TARGETS = (
     Target("tombstones", plainly(_tombstones), seeds.tombstones, _JSON),
     Target("claude-mem", in_folder(_claude_mem), seeds.databases),
     Target("answer", plainly(_answer), seeds.answers, _JSON),
+    Target("server-answer", in_folder(_server_answer), seeds.answers, _JSON),
     Target("settings", in_folder(_settings), seeds.settings, (b"= ", b"[", b"]", b'"', b"true", b"'''", b"1.5")),
     Target("protocol", plainly(_protocol), seeds.requests, _WIRE),
     Target("hostile-client", _hostile_client, seeds.requests, _WIRE),

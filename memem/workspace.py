@@ -26,7 +26,8 @@ from memem.search.transcripts.folders import FolderProjects
 from memem.vault.store import Store
 
 if TYPE_CHECKING:
-    from memem.model.claude import Claude
+    from memem.model.answer import Model
+    from memem.model.endpoint import Endpoint
     from memem.search.encoders.interface import Encoder
     from memem.search.encoders.weights import Places
     from memem.search.vectors import VectorStore
@@ -109,14 +110,16 @@ class Workspace(Surroundings):
         expanded = [core_settings.expand(text, self.user_home, self.user_home) for text in extra]
         return [self.claude_folder / "projects", *expanded]
 
-    def claude(self) -> "Claude | None":
-        command = self.claude_command
-        if not command:
+    def model(self) -> "Model | None":
+        """The model to ask: the one at MEMEM_MODEL_URL if that is set, else the CLI's."""
+        if not self.asks_model:
             return None
+        if self.settings.model_url:
+            return self.endpoint()
         from memem.model.claude import Claude
 
         return Claude(
-            command,
+            self.claude_command or "",
             model=self.settings.model,
             seconds=self.settings.model_timeout,
             folder=self.home.call_folder,
@@ -126,6 +129,12 @@ class Workspace(Surroundings):
             on_start=self.state.children.add,
             on_end=self.state.children.remove,
         )
+
+    def endpoint(self) -> "Endpoint":
+        from memem.model.endpoint import Endpoint
+
+        settings, formats = self.settings, self.home.model_formats
+        return Endpoint(settings.model_url, settings.model, settings.model_timeout, self.model_key, formats, self.clock)
 
     def today(self) -> str:
         return self.clock().date().isoformat()

@@ -102,15 +102,25 @@ def test_only_these_modules_start_programs() -> None:
     }
 
 
-def test_the_network_is_used_for_the_weights_alone() -> None:
+def test_the_network_is_used_for_the_weights_and_the_model_url_alone() -> None:
     assert who("urllib.request", "http", "ssl", "ftplib", "smtplib", "httpx", "requests", "aiohttp") == {
-        "search/encoders/download.py"
+        "model/connection.py",  # the server at MEMEM_MODEL_URL
+        "search/encoders/download.py",
     }
     assert who("memem.search.encoders.download") == {"search/encoders/model.py"}
+    assert who("memem.model.connection") == {"model/endpoint.py"}
+    assert {module for module in MODULES if "Endpoint" in named(module)} == {"workspace.py"}
+    assert uses("ws.endpoint", "self.endpoint") == {"workspace.py", "upkeep/checks/endpoint.py"}
+    assert uses("Server") == {"model/endpoint.py"}
     assert who("socket", "_socket", "socketserver") == {
         "doors/engine/election.py",
         "doors/engine/protocol.py",
         "doors/hook/client.py",
+        "model/connection.py",  # only ends a connection
+    }
+    assert {name for name in named("model/connection.py") if name.startswith("socket.")} == {
+        "socket.SHUT_RDWR",
+        "socket.socket",  # a type
     }
     kinds = {name for module in MODULES for name in named(module) if re.search(r"socket\.AF_", name)}
     assert kinds == {"socket.AF_UNIX", "_socket.AF_UNIX"}

@@ -24,7 +24,8 @@ MememError                           a door prints the message on stderr and exi
 ├── ModelError                       the embedding model cannot be used: missing, wrong, or not loadable
 │   └── WeightsMissing, FetchFailed  no folder has the weights, or they could not be downloaded or saved
 ├── ExtractError                     no lessons could be extracted: the turns wait, nothing is lost
-│   ├── CliMissing, NotLoggedIn      there is no `claude`, or it has no account
+│   ├── CliMissing, NotLoggedIn      there is no `claude`, or it has no account; a model's server refuses the key
+│   ├── ModelMissing                 MEMEM_MODEL_URL leads to no model that may be asked
 │   ├── RateLimited, Overloaded      the account has to wait, or the service is overloaded
 │   ├── TookTooLong, Refused         no answer in time, or the model refuses to answer
 │   ├── NotJson, NotSchema           the answer is not JSON, or JSON of another shape
@@ -141,6 +142,9 @@ class ExtractError(MememError):
 
 
 class CliMissing(ExtractError): ...
+
+
+class ModelMissing(ExtractError): ...
 
 
 class NotLoggedIn(ExtractError): ...

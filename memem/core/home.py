@@ -42,6 +42,7 @@ class Home:
     vectors = RelativePath("cache/vectors")  # a folder for each model
     turns_file = RelativePath("cache/turns/turns.db")  # full text of sessions
     claude_flags = RelativePath("cache/claude-flags.json")
+    model_formats = RelativePath("cache/model-formats.json")  # the answer format that each model's server accepts
 
     state = RelativePath("state")
     state_file = RelativePath("state/state.db")

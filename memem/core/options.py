@@ -93,6 +93,28 @@ def folders(text: str) -> str:
     return text
 
 
+def model_url(text: str) -> str:
+    """Accept the address of an OpenAI-compatible server; without a path, it is the usual one."""
+    import re
+
+    text = re.sub(r"/+(chat/completions/?)?$", "", text.strip())
+    match = re.fullmatch(
+        r"https?://(\[[\da-fA-F:.]+\]|[\w.-]+)(:(?P<port>\d{1,5}))?(?P<path>/[\w./~%+-]*)?", text, re.A
+    )
+    if text and (not match or int(match["port"] or 1) not in range(1, 65_536)):
+        raise ValueError(
+            "use a URL such as http://127.0.0.1:11434/v1, without a password; the key goes into MEMEM_MODEL_KEY"
+        )
+    return f"{text}/v1" if match and not match["path"] else text
+
+
+def without_login(text: str) -> str:
+    """Hide the password of a URL in a text that is to be shown."""
+    import re
+
+    return re.sub(r"(?<=//)[^/]*@|[?#].*", "…", text, flags=re.DOTALL) if "://" in text else text
+
+
 def name(text: str) -> str:
     if not text.strip() or not text.isprintable():
         raise ValueError("use a name")
@@ -112,6 +134,7 @@ OPTIONS = (
     Option("background", "1", switch),
     Option("extractor", "claude", one_of("claude", "rules")),
     Option("model", "haiku", name),
+    Option("model_url", "", model_url),
     Option("model_timeout", "180", between(float, 0.1, 3_600)),
     Option("retry_base_seconds", "60", between(float, 0, 86_400)),
     Option("max_failures", "5", between(int, 1, 1_000)),

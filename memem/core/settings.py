@@ -9,7 +9,16 @@ from memem.core import files
 from memem.core.errors import SettingsError
 from memem.core.files import from_json, from_toml
 from memem.core.home import Home
-from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS, REMOVED_KEYS, Former, Option
+from memem.core.options import (
+    DEFAULT_EMBED_MODEL,
+    DEFAULT_HOME,
+    HOME_VARIABLE,
+    OPTIONS,
+    REMOVED_KEYS,
+    Former,
+    Option,
+    without_login,
+)
 
 PLUGIN = "the plugin's options"
 
@@ -31,6 +40,7 @@ class Settings:
     background: bool
     extractor: str
     model: str
+    model_url: str
     model_timeout: float
     retry_base_seconds: float
     max_failures: int
@@ -89,8 +99,10 @@ def load(
             except ValueError as problem:
                 # A typo in Claude Code's form must not stop memory, but a wrong vault would get the notes.
                 if source != PLUGIN or option.is_path:
-                    raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
-                invalid = f"memem: the plugin option {option.key} has the invalid value {text!r} ({problem})"
+                    raise SettingsError(f"{option.key} is {without_login(text)!r} in {source}: {problem}.") from None
+                invalid = (
+                    f"memem: the plugin option {option.key} has the invalid value {without_login(text)!r} ({problem})"
+                )
         if invalid:
             problems.append(f"{invalid}; using {text or 'none'}. Change it with /plugin.")
         if option.is_path and values[option.key] is not None:
@@ -98,6 +110,8 @@ def load(
             values[option.key] = expand(values[option.key], user_home, relative_to)
     if sources["encoder"] == "default" and values["embed_model"] != DEFAULT_EMBED_MODEL:
         values["encoder"], sources["encoder"] = "sentence-transformers", sources["embed_model"]  # only it has models
+    if values["model_url"] and sources["model"] == "default":
+        values["model"] = ""  # the server is asked for the model that it has
     return Settings(home=home, sources=sources, problems=tuple(problems), **values)
 
 

@@ -6,8 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import memem
+
+if TYPE_CHECKING:
+    from memem.core.settings import Settings
 
 COMMAND = "memem"
 # Text quoted as '…' or "…" is skipped: an id, a path, a property of a note.
@@ -93,6 +97,7 @@ HUB = "https://huggingface.co"
 class Surroundings:
     """The part of a workspace that depends on the environment variables."""
 
+    settings: "Settings"
     environ: Mapping[str, str]
     user_home: Path
 
@@ -130,6 +135,16 @@ class Surroundings:
 
         usual = (self.user_home / ".claude" / "local", self.user_home / ".local" / "bin")
         return shutil.which("claude", path=os.pathsep.join([self.environ.get("PATH", ""), *map(str, usual)]))
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether there is a model to ask, at MEMEM_MODEL_URL or through the CLI; without one, rules have to do."""
+        return self.settings.extractor == "claude" and bool(self.settings.model_url or self.claude_command)
+
+    @property
+    def model_key(self) -> str:
+        """The key of the server at MEMEM_MODEL_URL; no file has it."""
+        return self.environ.get("MEMEM_MODEL_KEY", "")
 
     @property
     def hub_cache(self) -> Path:

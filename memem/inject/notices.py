@@ -38,6 +38,7 @@ _ENDED = {
     "vault": "memem can write to the vault again.",
     "disk": "memem has disk space again.",
     "login": "memem can use claude again.",
+    "endpoint": "memem can ask the model at MEMEM_MODEL_URL again.",
     "budget": "memem is learning again: a new daily budget is available.",
     "capture": "memem is learning again.",
     "recall": "memem can find memories by meaning again.",

@@ -44,6 +44,7 @@ TROUBLE = {
     "recall": "recall uses keywords only",
     "capture": "new sessions are not mined at the moment",
     "login": "new sessions are not mined: claude is not logged in",
+    "endpoint": "new sessions are not mined: the model at MEMEM_MODEL_URL cannot be used",
     "budget": "mining resumes tomorrow: today's budget is used up",
     "vault": "the vault is read-only: nothing can be saved",
     "disk": "the disk is full: nothing can be saved",

@@ -18,7 +18,7 @@ from memem.mine.apply import Applied
 from memem.mine.prompt import ModelPrompt
 from memem.mine.proof.origins import Origins
 from memem.mine.proof.quotes import QuoteMatch, match_quote
-from memem.model.claude import Claude
+from memem.model.answer import Model
 from memem.safety.gate import clean_line, clean_text
 from memem.search import find
 from memem.state.calls import Limits
@@ -83,13 +83,13 @@ def find_neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
 
 def asks_model(ws: Workspace) -> bool:
     """Whether extracting takes a model call, which costs something."""
-    return ws.settings.extractor == "claude" and bool(ws.claude_command)
+    return ws.asks_model
 
 
 def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]]:
     """Return each chunk, with the memories that the model was shown, and its operations; one call for all chunks."""
-    claude = ws.claude() if ws.settings.extractor == "claude" else None
-    if claude is None:
+    model = ws.model()
+    if model is None:
         return [(chunk, rules.extract(chunk.turns)) for chunk in chunks]
     if used_up := ws.state.ledger.limit_reached(ws.today(), limits(ws)):
         raise BudgetSpent(used_up)
@@ -97,17 +97,17 @@ def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]
     memories = find_neighbours(ws, together)
     question = prompt.build(chunks, memories)
     try:
-        operations = call_model(ws, claude, together.session, question, prompt.parse_operations)
+        operations = call_model(ws, model, together.session, question, prompt.parse_operations)
     except (NotJson, NotSchema) as problem:
         question = prompt.add_correction(question, str(problem))
-        operations = call_model(ws, claude, together.session, question, prompt.parse_operations)
-    operations = _ask_for_quotes(ws, claude, together, question, _redact(operations, together.turns))
+        operations = call_model(ws, model, together.session, question, prompt.parse_operations)
+    operations = _ask_for_quotes(ws, model, together, question, _redact(operations, together.turns))
     shown = tuple(memory.id8 for memory in memories)
     return [(replace(chunk, known=shown), own) for chunk, own in zip(chunks, _assign(chunks, operations), strict=True)]
 
 
 def _ask_for_quotes(
-    ws: Workspace, claude: Claude, chunk: Chunk, question: ModelPrompt, operations: list[Operation]
+    ws: Workspace, model: Model, chunk: Chunk, question: ModelPrompt, operations: list[Operation]
 ) -> list[Operation]:
     """Ask once more for the words that prove operations whose quotes are not in the conversation.
 
@@ -122,7 +122,7 @@ def _ask_for_quotes(
         return operations
     again = prompt.ask_for_quotes(question, [operations[place] for place in unproven])
     try:
-        quotes = call_model(ws, claude, chunk.session, again, prompt.parse_quotes)
+        quotes = call_model(ws, model, chunk.session, again, prompt.parse_quotes)
     except (BudgetSpent, ExtractError):
         return operations
     proven = list(operations)
@@ -162,15 +162,16 @@ def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[li
 
 
 def call_model(
-    ws: Workspace, claude: Claude, session: str, question: ModelPrompt, parse: Callable[[Any], Answer]
+    ws: Workspace, model: Model, session: str, question: ModelPrompt, parse: Callable[[Any], Answer]
 ) -> Answer:
     """Make one call, counted before it is made and settled after it, whatever the result."""
     number = ws.state.ledger.reserve(ws.today(), session, limits(ws))
     own_session = str(uuid.uuid4())
-    ws.state.sessions.put_own(own_session, "", ws.clock().timestamp())
+    if model.makes_sessions:
+        ws.state.sessions.put_own(own_session, "", ws.clock().timestamp())
     answer = None
     try:
-        answer = claude.ask(
+        answer = model.ask(
             system=question.system,
             instruction=question.instruction,
             text=question.text,
@@ -190,11 +191,11 @@ def call_model(
 
 
 def try_model(
-    ws: Workspace, claude: Claude, session: str, question: ModelPrompt, parse: Callable[[Any], Answer]
+    ws: Workspace, model: Model, session: str, question: ModelPrompt, parse: Callable[[Any], Answer]
 ) -> Answer | None:
     """Make a call whose answer is optional: None when there is none, and later callers back off."""
     try:
-        return call_model(ws, claude, session, question, parse)
+        return call_model(ws, model, session, question, parse)
     except BudgetSpent:
         return None
     except ExtractError as problem:
@@ -203,7 +204,7 @@ def try_model(
 
 
 def limits(ws: Workspace) -> Limits:
-    return Limits(ws.settings.daily_calls, ws.settings.daily_usd)
+    return failures.limits(ws)
 
 
 def ask_about(ws: Workspace, parts: Sequence[tuple[Mark, Chunk]]) -> list[JournalRecord]:

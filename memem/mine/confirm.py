@@ -70,14 +70,14 @@ def _memory(memory: Memory) -> str:
 
 def confirm(ws: Workspace, session: str) -> int:
     """Ask about waiting pairs; return how many were judged. Failures are retried later, a few times."""
-    claude = ws.claude() if ws.settings.extractor == "claude" else None
-    waiting = ws.state.suspicions.waiting(MAX_PAIRS) if claude else []
+    model = ws.model()
+    waiting = ws.state.suspicions.waiting(MAX_PAIRS) if model else []
     pairs = [pair for pair in (_pair(ws, each) for each in waiting) if pair]
-    if not claude or not pairs or ws.state.ledger.limit_reached(ws.today(), ask.limits(ws)):
+    if not model or not pairs or ws.state.ledger.limit_reached(ws.today(), ask.limits(ws)):
         return 0
     ws.state.suspicions.count_try([suspicion for suspicion, _, _ in pairs])
     question = build_question([(one.memory, other.memory) for _, one, other in pairs])
-    verdicts = ask.try_model(ws, claude, session, question, parse_verdicts) or {}
+    verdicts = ask.try_model(ws, model, session, question, parse_verdicts) or {}
     for number, (suspicion, *entries) in enumerate(pairs, 1):
         verdict, why = verdicts.get(number, ("", ""))
         if verdict == COMPATIBLE:

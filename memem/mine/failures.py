@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,17 +23,27 @@ from memem.state.tables import MAX_PAUSE_SECONDS
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-LOGIN, BUDGET, CAPTURE = "login", "budget", "capture"
+LOGIN, ENDPOINT, BUDGET, CAPTURE = "login", "endpoint", "budget", "capture"
 MAX_WAIT = timedelta(hours=6)
-MAX_LOGIN_WAIT = timedelta(minutes=10)  # a person may log in at any moment; a refused call is free
+MAX_LOGIN_WAIT = timedelta(minutes=10)  # a refused call is free
 BREAKER_FAILURES = 3  # after this many failures in a row, of any sessions, all mining pauses
 # Failures that say nothing about the turns: all mining pauses, and no dead letter is made of them.
-_SERVICE_FAILURES = (errors.CliMissing, errors.NotLoggedIn, errors.RateLimited, errors.Overloaded)
+_SET_UP_FAILURES = (errors.CliMissing, errors.ModelMissing, errors.NotLoggedIn)  # a person can mend them at any moment
+_SERVICE_FAILURES = (*_SET_UP_FAILURES, errors.RateLimited, errors.Overloaded)
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _MODEL_FAILURES = {
     errors.NotLoggedIn: "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost.",
     errors.CliMissing: "memem cannot learn: claude cannot be started. See /memem-doctor; nothing is lost.",
 }
+_ENDPOINT_FAILURES = {
+    errors.NotLoggedIn: "memem cannot learn: MEMEM_MODEL_URL needs another MEMEM_MODEL_KEY. Nothing is lost.",
+    errors.ModelMissing: "memem cannot learn: MEMEM_MODEL_URL has no usable model. See /memem-doctor; nothing is lost.",
+}
+
+
+def limits(ws: Workspace) -> Limits:
+    """The day's limits. A server does not say what an answer costs, so that only calls are limited."""
+    return Limits(ws.settings.daily_calls, math.inf if ws.settings.model_url else ws.settings.daily_usd)
 
 
 def report_trouble(ws: Workspace, problem: errors.MememError) -> None:
@@ -66,13 +77,12 @@ def reporting_trouble(ws: Workspace) -> Iterator[None]:
 
 
 def clear_after_answer(ws: Workspace) -> None:
-    for key in (LOGIN, BUDGET):
+    for key in (LOGIN, ENDPOINT, BUDGET):
         notices.clear_problem(ws, key)
 
 
 def clear_budget_of_yesterday(ws: Workspace) -> None:
-    limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
-    if BUDGET in notices.problems(ws) and not ws.state.ledger.limit_reached(ws.today(), limits):
+    if BUDGET in notices.problems(ws) and not ws.state.ledger.limit_reached(ws.today(), limits(ws)):
         notices.clear_problem(ws, BUDGET)
 
 
@@ -129,10 +139,12 @@ def back_off(ws: Workspace, problem: errors.ExtractError, failures: int = 1) -> 
     """Record a failure of the model; return when its session may try again, after `failures` of its own."""
     now = ws.clock()
     in_a_row = ws.state.ledger.count_failure()
-    if text := _MODEL_FAILURES.get(type(problem)):
-        notices.raise_problem(ws, LOGIN, text)
+    key, texts = (ENDPOINT, _ENDPOINT_FAILURES) if ws.settings.model_url else (LOGIN, _MODEL_FAILURES)
+    if text := texts.get(type(problem)):
+        notices.raise_problem(ws, key, text)
     elif in_a_row >= BREAKER_FAILURES:
-        reason = "claude failed several times in a row. memem will try again; see /memem-doctor."
+        name = "the model at MEMEM_MODEL_URL" if ws.settings.model_url else "claude"
+        reason = f"{name} failed several times in a row. memem will try again; see /memem-doctor."
         notices.raise_problem(ws, CAPTURE, f"memem has not been able to learn recently: {reason}")
     is_service = is_service_failure(problem)
     until = _retry_time(ws, now, in_a_row if is_service else failures, problem)
@@ -145,7 +157,7 @@ def _retry_time(ws: Workspace, now: datetime, failures: int, problem: errors.Ext
     base = ws.settings.retry_base_seconds
     if not base:
         return now
-    longest = MAX_LOGIN_WAIT if isinstance(problem, errors.CliMissing | errors.NotLoggedIn) else MAX_WAIT
+    longest = MAX_LOGIN_WAIT if isinstance(problem, _SET_UP_FAILURES) else MAX_WAIT
     until = now + min(timedelta(seconds=base * 2.0 ** min(failures - 1, 16)), longest)
     retry_at = problem.retry_at if isinstance(problem, errors.RateLimited) else None
     return min(max(until, retry_at), now + timedelta(seconds=MAX_PAUSE_SECONDS)) if retry_at else until

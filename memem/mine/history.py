@@ -90,7 +90,7 @@ def _plan(ws: Workspace, parts: Sequence[_Part]) -> Plan:
     packs = drain.group_small(part.small for part in parts if part.small)
     calls = sum(not part.small for part in parts) + len(packs) if ask.asks_model(ws) else 0
     dollars = None if calls else 0.0
-    if calls and ws.settings.model == PRICED_MODEL:
+    if calls and not ws.settings.model_url and ws.settings.model == PRICED_MODEL:
         tokens = characters / CHARACTERS_PER_TOKEN + calls * PROMPT_TOKENS
         dollars = round(tokens * READ_DOLLARS + calls * ANSWER_TOKENS * WRITTEN_DOLLARS, 2)
     return Plan(len({part.session for part in parts}), sum(part.turns for part in parts), characters, calls, dollars)

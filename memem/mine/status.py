@@ -63,18 +63,27 @@ class MiningState:
     problem: str = ""
     held_back: int = 0  # small sessions that wait to be sent together
     history: HistoryState | None = None
+    model_url: str = ""  # of the server that is asked instead of `claude`
+    has_model_key: bool = False
 
     @property
     def switched_on(self) -> str:
         """Since when mining is on, and how it extracts, in words; empty if it is off."""
         name, _, model = self.extractor.partition(", ")
         since = self.since[:16].replace("T", " ")
-        return f"on since {since}, using {name}{f' ({model})' if model else ''}" if since else ""
+        used = f"{name} ({model})" if model else name
+        if self.model_url:
+            where = f"{self.model_url}{' with a key' if self.has_model_key else ''}"
+            used = f"{model or 'the model'} at {where}; text goes only there, not through `claude` to Anthropic"
+        return f"on since {since}, using {used}" if since else ""
 
 
 def mining_state(ws: Workspace) -> MiningState:
     """Return the state of mining; `problem` says why it cannot be read."""
-    extractor = f"claude, {ws.settings.model}" if ask.asks_model(ws) else "rules"
+    extractor = "rules"
+    if ask.asks_model(ws):
+        name = "endpoint" if ws.settings.model_url else "claude"
+        extractor = f"{name}, {ws.settings.model}" if ws.settings.model else name
     if not ws.home.state_file.exists():
         return MiningState(extractor=extractor, problem=LOST if ws.home.opt_in.exists() else "")
     try:
@@ -106,6 +115,8 @@ def _read(ws: Workspace, extractor: str) -> MiningState:
         problem=_problem(ws, since),
         held_back=len(ws.state.deferred.small()),
         history=_history(ws),
+        model_url=ws.settings.model_url if ask.asks_model(ws) else "",
+        has_model_key=bool(ws.model_key),
     )
 
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple
 
 from memem.core import files, processes
 from memem.core.dates import Clock
-from memem.core.errors import UNKNOWN_COST, CallFailed, CliMissing, HomeError, NotJson, TookTooLong, Usage
+from memem.core.errors import UNKNOWN_COST, CallFailed, CliMissing, HomeError, TookTooLong, Usage
 from memem.core.files import from_json
 from memem.model import errors
+from memem.model.answer import MAX_TOKENS, ModelAnswer, parse_words, read_number
 
 MAX_OUTPUT_BYTES = 5_000_000  # an answer with a hundred lessons has a hundredth
-MAX_TOKENS, MAX_DOLLARS = 1_000_000_000, 1_000.0  # of a call; larger reports are ignored
+MAX_DOLLARS = 1_000.0  # of a call; larger reports are ignored
 HELP_SECONDS = 20.0
 CHECK_SECONDS = 1.0  # between checks of how much a running CLI has written
 # Keep the user's tools, hooks, servers, settings and instructions out, and make the answer one JSON object.
@@ -36,15 +37,6 @@ _SESSION_VARIABLES = re.compile(
 )
 _OUT_OF_RESOURCES = (errno.EAGAIN, errno.ENOMEM, errno.E2BIG, errno.EMFILE, errno.ENFILE)
 _INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude", ".mcp.json")
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """The model's answer, not yet checked against the schema."""
-
-    value: Any
-    usage: Usage
 
 
 class _Finished(NamedTuple):
@@ -64,6 +56,7 @@ class Claude:
     environ: Mapping[str, str] = field(repr=False)
     flags_file: Path
     clock: Clock
+    makes_sessions: ClassVar[bool] = True  # a release without --no-session-persistence writes a session file
     on_start: Callable[[int, str], object] = lambda _pid, _start: None
     on_end: Callable[[int], object] = lambda _pid: None
 
@@ -244,13 +237,7 @@ def _value(result: Mapping[str, Any] | None, output: str, usage: Usage) -> Any:
     """Return the structured answer, or JSON from the model's words or the whole output."""
     if result and result.get("structured_output") is not None:
         return result["structured_output"]
-    words = str(result.get("result", "")) if result else output
-    for candidate in (words, *_FENCED.findall(words), words[words.find("{") : words.rfind("}") + 1]):
-        try:
-            return from_json(candidate)
-        except ValueError:
-            continue
-    raise NotJson(f"The model answered with {len(words):,} characters that are not JSON. Nothing is lost.", usage)
+    return parse_words(str(result.get("result", "")) if result else output, usage)
 
 
 def _usage(result: Mapping[str, Any] | None) -> Usage:
@@ -259,11 +246,6 @@ def _usage(result: Mapping[str, Any] | None) -> Usage:
     counted = result.get("usage")
     tokens = counted if isinstance(counted, dict) else {}
     read = [tokens.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
-    written = _number(tokens.get("output_tokens"), MAX_TOKENS)
-    dollars = _number(result.get("total_cost_usd"), MAX_DOLLARS)
-    return Usage(int(sum(_number(each, MAX_TOKENS) or 0 for each in read)), int(written or 0), dollars)
-
-
-def _number(value: Any, maximum: float) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= maximum else None
+    written = read_number(tokens.get("output_tokens"), MAX_TOKENS)
+    dollars = read_number(result.get("total_cost_usd"), MAX_DOLLARS)
+    return Usage(int(sum(read_number(each, MAX_TOKENS) or 0 for each in read)), int(written or 0), dollars)

@@ -111,11 +111,12 @@ def _classify(result: Mapping[str, Any] | None, words: str, now: datetime) -> Ex
     for kind in by_status + by_words:
         message = kind.message.format(quote_words(words))
         is_limit = kind.error is RateLimited
-        return RateLimited(message, retry_at=_retry_at(words, now)) if is_limit else kind.error(message)
+        return RateLimited(message, retry_at=read_retry_at(words, now)) if is_limit else kind.error(message)
     return None
 
 
-def _retry_at(words: str, now: datetime) -> datetime | None:
+def read_retry_at(words: str, now: datetime) -> datetime | None:
+    """Return the end of the wait that words state; None if they state none."""
     with suppress(ValueError, OverflowError):  # not a date
         return next((moment for moment in _moments(words, now) if now < moment <= now + MAX_WAIT), None)
     return None

@@ -1,5 +1,6 @@
 """Model calls: their cost, a hard limit for each day, a pause after repeated failures, and the running processes."""
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ _SUMS = "count(*), ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0), 
 @dataclass(frozen=True, slots=True)
 class Limits:
     calls: int
-    dollars: float
+    dollars: float  # infinite for a model whose calls have no known price
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class Ledger(Table):
             if problem := self.limit_reached(day, limits):
                 raise BudgetSpent(problem)
             statement = "INSERT INTO calls VALUES (NULL, ?, ?, 'asked', 0, 0, ?)"
-            return self._insert(statement, day, session, self._reserved_dollars(day))
+            reserved = 0.0 if math.isinf(limits.dollars) else self._reserved_dollars(day)
+            return self._insert(statement, day, session, reserved)
 
     def limit_reached(self, day: str, limits: Limits) -> str:
         """Say which limit forbids another call on this day; empty if none does."""

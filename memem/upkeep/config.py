@@ -12,7 +12,7 @@ from memem.core import files, settings
 from memem.core.errors import SettingsError
 from memem.core.files import from_toml
 from memem.core.home import using_home
-from memem.core.options import OPTIONS, Option
+from memem.core.options import OPTIONS, Option, without_login
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -51,7 +51,7 @@ def change(ws: Workspace, key: str, value: str) -> Path:
     try:
         parsed = changed.parse(value)
     except ValueError as problem:
-        raise SettingsError(f"{key} cannot be {value!r}: {problem}.") from None
+        raise SettingsError(f"{key} cannot be {without_login(value)!r}: {problem}.") from None
     if isinstance(parsed, bool | int | float):
         literal = str(parsed).lower()
     else:  # a TOML string escapes what a JSON string escapes, and DEL

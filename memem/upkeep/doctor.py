@@ -14,7 +14,7 @@ from memem.mine.status import mining_state
 from memem.model import plugin
 from memem.model.claude import Claude
 from memem.upkeep import link, projects
-from memem.upkeep.checks import hooks, machine, recall
+from memem.upkeep.checks import endpoint, hooks, machine, recall
 from memem.upkeep.checks.result import DEGRADED, FINE, STATES, Diagnosis, broken, degraded, fine, of_error
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ def check_claude(ws: Workspace, *, wanted: bool) -> list[Diagnosis]:
     return [Diagnosis("claude", DEGRADED if needs_login else FINE, detail, LOG_IN if needs_login else "")]
 
 
+def _wants_claude(ws: Workspace) -> bool:
+    return ws.settings.extractor == "claude" and not ws.settings.model_url and bool(mining_state(ws).since)
+
+
 def _mining(ws: Workspace) -> list[Diagnosis]:
     state = mining_state(ws)
     if state.problem:
@@ -140,7 +144,8 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
     ("recall", recall.check),
     ("vault", recall.check_vault),
     ("databases", recall.check_records),
-    ("claude", lambda ws: check_claude(ws, wanted=bool(mining_state(ws).since) and ws.settings.extractor == "claude")),
+    ("claude", lambda ws: check_claude(ws, wanted=_wants_claude(ws))),
+    ("model server", endpoint.check),
     ("mining", _mining),
     ("projects", projects.check),
     ("hooks", hooks.check),

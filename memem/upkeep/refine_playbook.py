@@ -54,22 +54,17 @@ _SHORT_WORD = 3
 
 def refine(ws: Workspace, folder: Path) -> int:
     """Shorten lines of the playbook of a folder's project; returns how many changed."""
-    if (
-        ws.settings.extractor != "claude"
-        or ws.is_own_call
-        or not consent.opted_in(ws)
-        or ws.folders.explain_refusal(folder)
-    ):
+    if not ws.asks_model or ws.is_own_call or not consent.opted_in(ws) or ws.folders.explain_refusal(folder):
         return 0
     ledger, today = ws.state.ledger, ws.today()
-    claude = None if ledger.pause(ws.clock().timestamp()) else ws.claude()
-    if claude is None:
+    model = None if ledger.pause(ws.clock().timestamp()) else ws.model()
+    if model is None:
         return 0
     project = ws.project_of(folder).name
     memories, session = _list_new(ws, project), f"playbook {project}"
     if not memories or ledger.has_call(today, session) or ledger.limit_reached(today, ask.limits(ws)):
         return 0
-    answer = ask.try_model(ws, claude, session, build_question(project, list(memories.values())), parse_lines)
+    answer = ask.try_model(ws, model, session, build_question(project, list(memories.values())), parse_lines)
     if answer is None:
         return 0
     words = _select_rewordings(memories, answer)

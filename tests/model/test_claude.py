@@ -29,7 +29,8 @@ from memem.core.errors import (
     Usage,
 )
 from memem.model import claude
-from memem.model.claude import Claude, ModelAnswer
+from memem.model.answer import ModelAnswer
+from memem.model.claude import Claude
 from tests import fake_claude
 from tests.fakes import SteppingClock
 

@@ -129,8 +129,11 @@ def _described(ws: Workspace, planned: Plan) -> str:
     cost = "using rules, no model calls"
     if planned.calls:
         price = "price unknown" if planned.dollars is None else f"about ${planned.dollars:.2f}"
-        calls = f"about {output.count(planned.calls, 'call')} to {ws.settings.model.capitalize()}"
-        cost = f"{calls}, {price} (limit today: ${ws.settings.daily_usd:.2f})"
+        calls = f"about {output.count(planned.calls, 'call')} to"
+        cost = f"{calls} {ws.settings.model.capitalize()}, {price} (limit today: ${ws.settings.daily_usd:.2f})"
+        if ws.settings.model_url:
+            model = ws.settings.model or "the model"
+            cost = f"{calls} {model} at {ws.settings.model_url} (limit today: {ws.settings.daily_calls:,} calls)"
     size = f"{output.count(planned.turns, 'turn')}, {output.count(planned.characters, 'character')}"
     return f"{output.count(planned.sessions, 'session')}, {cost}; {size} to read."
 
