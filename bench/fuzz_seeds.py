@@ -219,6 +219,23 @@ def answers() -> list[bytes]:
     ]
 
 
+def server_answers() -> list[bytes]:
+    usage = {"prompt_tokens": 5, "completion_tokens": 7}
+    words = "<think>{</think>```json\n" + json.dumps({"operations": []}) + "\n```"
+    choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": words}}
+    parts = {**choice, "message": {"content": [{"type": "text", "text": "{}"}], "refusal": None}}
+    formats = {"http://127.0.0.1:1/v1 m": {"format": "text", "at": "2026-03-01T09:00:00+00:00"}}
+    return [
+        json.dumps({"choices": [choice], "usage": usage}).encode(),
+        json.dumps({"choices": [parts, {**choice, "finish_reason": "length"}], "usage": usage}).encode(),
+        json.dumps({"error": {"code": 429, "message": "try again in 20s"}}).encode(),
+        json.dumps({"detail": "This model's maximum context length is 4096 tokens"}).encode(),
+        json.dumps(formats).encode(),
+        b"Sun, 01 Mar 2026 09:00:00 GMT",
+        b"<html>gateway</html>",
+    ]
+
+
 def states() -> list[bytes]:
     event = {"time": "2026-03-01T09:00:00+01:00", "actor": "cli", "action": "save", "id": ID + "1"}
     event |= {"path": "memories/a.md", "why": "x", "before": "", "after": "ab", "batch": "0a", "what": "save"}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
+from http.client import HTTPMessage
 from pathlib import Path
 
 from bench import fuzz_seeds as seeds
@@ -25,8 +26,7 @@ from memem.doors.engine.election import Leader
 from memem.doors.engine.protocol import ProtocolError, Reply, Request
 from memem.doors.hook import client
 from memem.mine import confirm, prompt, rules
-from memem.model import claude, endpoint, errors, plugin
-from memem.model.connection import Reply
+from memem.model import claude, connection, endpoint, errors, plugin
 from memem.pages import markdown, playbook_page
 from memem.safety.gate import clean_text
 from memem.transcript import harness, session
@@ -236,11 +236,11 @@ def _server_answer(folder: Path) -> Try:
     def attempt(data: bytes) -> None:
         asked.formats_file.write_bytes(data)
         hold(asked._load_format("m") in endpoint.FORMATS, "a remembered format is one")
-        headers = Message()
-        headers["Retry-After"] = "".join(map(chr, data[:20]))
+        headers = HTTPMessage()
+        headers["Retry-After"] = "".join(map(chr, data[:20])).replace("\r", "").replace("\n", "")
         for status in (200, 200 + len(data) % 400):
             with suppress(MememError):
-                answer = asked._read_answer(Reply(status, headers, data), "m")
+                answer = asked._read_answer(connection.Reply(status, headers, data), "m")
                 hold(answer.usage.dollars == 0, "a server reports no price")
 
     return attempt
@@ -378,7 +378,7 @@ TARGETS = (
     Target("tombstones", plainly(_tombstones), seeds.tombstones, _JSON),
     Target("claude-mem", in_folder(_claude_mem), seeds.databases),
     Target("answer", plainly(_answer), seeds.answers, _JSON),
-    Target("server-answer", in_folder(_server_answer), seeds.answers, _JSON),
+    Target("server-answer", in_folder(_server_answer), seeds.server_answers, _JSON),
     Target("settings", in_folder(_settings), seeds.settings, (b"= ", b"[", b"]", b'"', b"true", b"'''", b"1.5")),
     Target("protocol", plainly(_protocol), seeds.requests, _WIRE),
     Target("hostile-client", _hostile_client, seeds.requests, _WIRE),

@@ -234,6 +234,6 @@ def test_a_write_ahead_log_that_one_large_change_has_made_long_is_cut_while_othe
 def test_there_is_one_way_to_the_model_and_it_is_counted() -> None:
     """Mining, contradictions and playbooks ask by `ask.call_model`, which reserves the call first."""
     sources = {path: path.read_text(encoding="utf-8") for path in Path(ask.__file__).parents[1].rglob("*.py")}
-    assert [path.name for path, text in sources.items() if "claude.ask(" in text] == ["ask.py"]
+    assert [path.name for path, text in sources.items() if "model.ask(" in text] == ["ask.py"]
     asked = inspect.getsource(ask.call_model)
-    assert asked.index("ledger.reserve(") < asked.index("claude.ask(")
+    assert asked.index("ledger.reserve(") < asked.index("model.ask(")

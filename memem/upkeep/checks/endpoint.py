@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memem.core.errors import ExtractError
-from memem.model.endpoint import describe_models
 from memem.upkeep.checks.result import DEGRADED, Diagnosis, degraded, fine, of_error
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ def check(ws: Workspace) -> list[Diagnosis]:
     url, model = ws.settings.model_url, ws.settings.model
     if not url or not ws.asks_model:
         return []
+    from memem.model.endpoint import describe_models  # imports an HTTP client
+
     try:
         names = ws.endpoint().list_models()
     except ExtractError as problem:
