@@ -36,8 +36,12 @@ _MODEL_FAILURES = {
     errors.CliMissing: "memem cannot learn: claude cannot be started. See /memem-doctor; nothing is lost.",
 }
 _ENDPOINT_FAILURES = {
-    errors.NotLoggedIn: "memem cannot learn: MEMEM_MODEL_URL needs another MEMEM_MODEL_KEY. Nothing is lost.",
-    errors.ModelMissing: "memem cannot learn: MEMEM_MODEL_URL has no usable model. See /memem-doctor; nothing is lost.",
+    errors.NotLoggedIn: (
+        "memem cannot learn: the server at MEMEM_MODEL_URL needs a valid MEMEM_MODEL_KEY. Nothing is lost."
+    ),
+    errors.ModelMissing: (
+        "memem cannot learn: the server at MEMEM_MODEL_URL has no usable model. See /memem-doctor; nothing is lost."
+    ),
 }
 
 

@@ -66,7 +66,7 @@ class Server:
         try:
             connection.connect()
         except (OSError, ValueError) as error:
-            reason = files.reason(error) if isinstance(error, OSError) else "this is no name of a host"
+            reason = files.reason(error) if isinstance(error, OSError) else "it is not a valid host name"
             problem = f"The model's server {self.url} cannot be reached ({reason})."
             raise Overloaded(f"{problem} Start it, or correct MEMEM_MODEL_URL; nothing is lost.") from None
         if is_private_only and not is_private(connection.sock.getpeername()[0]):  # nothing has been sent yet
@@ -78,7 +78,9 @@ class Server:
         if not self.key:
             return headers
         if not self.key.isascii() or not self.key.isprintable() or " " in self.key:
-            raise NotLoggedIn("MEMEM_MODEL_KEY contains characters that no key has. Correct it; nothing is lost.")
+            raise NotLoggedIn(
+                "MEMEM_MODEL_KEY contains characters that are not allowed in a key. Correct it; nothing is lost."
+            )
         return headers | {"Authorization": f"Bearer {self.key}"}
 
     def _receive(self, response: HTTPResponse) -> Reply:

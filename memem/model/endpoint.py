@@ -143,7 +143,7 @@ class Endpoint:
             reason = quote_words(self._hide_key(str(message.get("refusal") or "by the server's filter")))
             problem = Refused(f"The model refused to answer about these turns ({reason}).")
         elif not words.strip():
-            problem = CallFailed(f"{self.url} answered with no words. Look at the server's log; nothing is lost.")
+            problem = CallFailed(f"{self.url} sent an empty answer. Look at the server's log; nothing is lost.")
         if problem:
             problem.usage = usage
             raise problem
@@ -166,11 +166,13 @@ class Endpoint:
             advice = "Correct MEMEM_MODEL_KEY" if self.key else "Set MEMEM_MODEL_KEY"
             return NotLoggedIn(f"{answered} {advice}; nothing is lost.")
         if 300 <= status < 400:
-            return ModelMissing(f"{self.url} redirects, which is not followed. Set MEMEM_MODEL_URL to where it leads.")
+            return ModelMissing(
+                f"{self.url} redirects, and memem follows no redirects. Set MEMEM_MODEL_URL to the target."
+            )
         if status in (404, 405) or _NO_MODEL.search(words):
-            tried = f"It has no model {quote_words(model)!r}, or is" if model else "It is"
+            tried = f"It has no model {quote_words(model)!r}, or is not" if model else "It is not"
             advice = "`memem doctor` lists its models; set MEMEM_MODEL, or correct MEMEM_MODEL_URL."
-            return ModelMissing(f"{answered} {tried} no OpenAI-compatible address. {advice}")
+            return ModelMissing(f"{answered} {tried} an OpenAI-compatible address. {advice}")
         return None
 
     def _words(self, reply: Reply) -> str:
@@ -188,7 +190,7 @@ class Endpoint:
 
     def _not_compatible(self) -> ExtractError:
         problem = f"{self.url} does not answer like an OpenAI-compatible server."
-        return CallFailed(f"{problem} Correct MEMEM_MODEL_URL, such as http://127.0.0.1:11434/v1; nothing is lost.")
+        return CallFailed(f"{problem} Set MEMEM_MODEL_URL to a URL such as http://127.0.0.1:11434/v1; nothing is lost.")
 
     # --- formats --------------------------------------------------------------------------------------------------
 

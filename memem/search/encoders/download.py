@@ -65,7 +65,7 @@ class _Redirects(HTTPRedirectHandler):
         scheme = newurl.partition(":")[0]
         if scheme not in ("https", req.type):
             fp.close()
-            raise URLError(f"it redirects from {req.type} to {scheme}, which is not followed")
+            raise URLError(f"it redirects from {req.type} to {scheme}, and memem does not follow that")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

@@ -244,7 +244,9 @@ def test_a_redirect_away_from_https_is_refused(
         return response
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", lead_away)
-    assert f"it redirects from https to {scheme}, which is not followed" in complaint(places, "https://hub.invalid")
+    assert f"it redirects from https to {scheme}, and memem does not follow that" in complaint(
+        places, "https://hub.invalid"
+    )
     assert server.requests == []
 
 
