@@ -8,10 +8,10 @@ from types import FrameType
 import pytest
 
 from memem.compare import tokens
+from memem.compare.shorten import first_sentence, shorten
 from memem.core.conversation import HUMAN, Turn
 from memem.core.errors import FREE
 from memem.core.memory import Memory
-from memem.core.shorten import first_sentence, shorten
 from memem.mine import prompt, rules
 from memem.mine.proof.quotes import match_quote
 from memem.model import claude, plugin

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from memem.core import files
 from memem.core.dates import iso, moment
 from memem.core.errors import NoteError
-from memem.core.memory import ID8, Memory, Tombstone
+from memem.core.memory import ID8, Memory
+from memem.core.tombstone import Tombstone
 from memem.notes.write import Written, note_of
 from memem.safety.gate import cleanse
 from memem.search import vanished

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
-from memem.core.memory import Removal, Tombstone
+from memem.core.tombstone import Removal, Tombstone
 from memem.notes import forget, history, rename, review
 from memem.notes.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, stored_bytes
 from memem.search import vanished

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memem.compare.shorten import first_sentence, shorten
 from memem.core.dates import is_in_force, iso
 from memem.core.errors import Ambiguous, Forgotten, InputError, NoteChanged, NoteError, NoteUnreadable, NotFound
 from memem.core.memory import (
@@ -21,7 +22,6 @@ from memem.core.memory import (
     Memory,
     fingerprint,
 )
-from memem.core.shorten import first_sentence, shorten
 from memem.notes import decide, rename
 from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
 from memem.safety.naming import clean_project_name

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from memem.core import safe_open
 from memem.core.files import from_json
 from memem.core.memory import GENERAL, Entry, Memory
-from memem.core.shorten import shorten
 from memem.pages import markdown
 from memem.safety import quote
 from memem.search import pinned
@@ -164,10 +163,13 @@ def format_line(memory: Memory) -> str:
 
 def is_cut_by_earlier_version(words: str) -> bool:
     """Whether words of memem end in the middle of a sentence, where versions up to 0.11 cut them."""
+
     return words.endswith(" […]")
 
 
 def _cut_line(memory: Memory) -> str:
+    from memem.compare.shorten import shorten  # a session start reads lines, and makes none
+
     line = quote.one_line(shorten(flatten(memory), LINE_CHARACTERS), MAX_QUOTED_CHARACTERS)
     return shorten(line, LINE_CHARACTERS)  # quoting may have made it longer
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memem.core.dates import iso, moment
 from memem.core.errors import MememError, VaultError
 from memem.core.home import using_home
-from memem.core.memory import Removal, Tombstone
+from memem.core.tombstone import Removal, Tombstone
 from memem.search.notes import NoteRow
 from memem.state import note_records, usefulness
 from memem.state.note_records import VanishedNote, VanishedNotes

@@ -11,7 +11,8 @@ from typing import Any
 
 from memem.core import files
 from memem.core.files import Stamp, from_json
-from memem.core.memory import Memory, Tombstone
+from memem.core.memory import Memory
+from memem.core.tombstone import Tombstone
 
 
 @dataclass(frozen=True, slots=True)

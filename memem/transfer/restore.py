@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from memem.core.errors import InputError, NoteChanged, NoteError, RewriteRefused
-from memem.core.memory import Memory, Tombstone
+from memem.core.memory import Memory
+from memem.core.tombstone import Tombstone
 from memem.notes import forget
 from memem.pages import markdown, playbook_page
 from memem.safety.gate import Verdict, cleanse

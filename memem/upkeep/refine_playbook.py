@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CHANGED, OTHER
 from memem.compare.replacements import Statement
+from memem.compare.shorten import shorten
 from memem.compare.statements import compare
 from memem.core.conversation import OWN_CALL
 from memem.core.errors import NoteChanged, NotSchema
 from memem.core.memory import ID8, Memory
-from memem.core.shorten import shorten
 from memem.mine import ask
 from memem.mine.prompt import TEXT, ModelPrompt, strict_object
 from memem.pages import markdown, playbook_page

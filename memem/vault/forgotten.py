@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memem.core.evidence import strip_speakers
-from memem.core.memory import ID8, Memory, Removal, Tombstone
+from memem.core.memory import ID8, Memory
+from memem.core.tombstone import Removal, Tombstone
 from memem.safety.folding import LOOK_ALIKE, LOOK_ALIKE_LARGE
 from memem.safety.gate import cleanse
 from memem.safety.invisible import neutralise

@@ -15,7 +15,7 @@ from memem.core import files
 from memem.core.errors import VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
-from memem.core.memory import Removal, Tombstone
+from memem.core.tombstone import Removal, Tombstone
 from memem.vault.store import read_file_lines
 
 SALT_BYTES = 16

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.memory import Memory, Tombstone
+from memem.core.memory import Memory
+from memem.core.tombstone import Tombstone
 from memem.vault.forgotten import MOST_PIECES, Hasher, MemoryHashes, fold, fold_variants, split_sentences
 
 HASHER = Hasher("salt", b"0123456789abcdef")

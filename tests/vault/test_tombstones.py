@@ -10,7 +10,7 @@ import pytest
 from memem.core import files
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.home import VaultPaths
-from memem.core.memory import Removal, Tombstone
+from memem.core.tombstone import Removal, Tombstone
 from memem.vault.tombstones import Tombstones, name_of, read_lines
 from tests.fakes import FaultyOs
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memem.core.data_files import Patterns, expand, load_table
-from memem.core.evidence import strip_speakers
 from memem.core.memory import Memory
 from memem.safety.naming import may_be_order
 
@@ -67,7 +66,11 @@ def explain_doubt(memory: Memory) -> str:
     names = [*memory.paths, *(tag for tag in memory.tags if _PATTERNS["letters"].findall(tag) != project)]
     reason = reason or explain_names((*names, *" ".join((memory.title, *memory.keys)).split()))
     # The evidence quotes somebody, who may well ask for something to be remembered.
-    return reason or (explain(strip_speakers(memory.evidence), ignored=(MEMORY,)) if memory.evidence else "")
+    if reason or not memory.evidence:
+        return reason
+    from memem.core.evidence import strip_speakers  # pinned notes, which every session start reads, rarely have any
+
+    return explain(strip_speakers(memory.evidence), ignored=(MEMORY,))
 
 
 def explain(text: str, ignored: Iterable[str] = ()) -> str:

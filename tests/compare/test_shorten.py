@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memem.core.shorten import ELLIPSIS, first_sentence, shorten
+from memem.compare.shorten import ELLIPSIS, first_sentence, shorten
 from tests.builders import examples
 
 MORE = "and this goes on " * 20
