@@ -240,7 +240,7 @@ def _server_answer(folder: Path) -> Try:
         headers["Retry-After"] = "".join(map(chr, data[:20])).replace("\r", "").replace("\n", "")
         for status in (200, 200 + len(data) % 400):
             with suppress(MememError):
-                answer = asked._read_answer(connection.Reply(status, headers, data), "m")
+                answer = asked._read_answer(connection.HttpReply(status, headers, data), "m")
                 hold(answer.usage.dollars == 0, "a server reports no price")
 
     return attempt

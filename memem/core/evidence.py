@@ -15,7 +15,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class QuotedWords:
     """One quote. Notes written before 0.12, and people, name neither speaker nor day."""
 
     words: str
@@ -23,21 +23,21 @@ class Evidence:
     day: str = ""  # ISO, in the zone in which it was said
 
 
-def quote_turn(turn: Turn, words: str) -> Evidence:
+def quote_turn(turn: Turn, words: str) -> QuotedWords:
     day = _DAY.match(turn.time)
-    return Evidence(words, PERSON if turn.role == HUMAN else CLAUDE, day[0] if day else "")
+    return QuotedWords(words, PERSON if turn.role == HUMAN else CLAUDE, day[0] if day else "")
 
 
-def quote_proposal(turn: Turn, words: str) -> Evidence:
+def quote_proposal(turn: Turn, words: str) -> QuotedWords:
     """Quote Claude's words and the answer by which the person approved them."""
     day, answer = _DAY.match(turn.time), " ".join(turn.text.split())
     if len(answer) > MAX_ANSWER_CHARS:
         answer = f"{answer[:MAX_ANSWER_CHARS].rstrip()}…"
     approval = "you approved this plan" if turn.place == PLAN else f'{PERSON}: "{answer}"'
-    return Evidence(f"{words.strip()} · {approval}", PROPOSAL, day[0] if day else "")
+    return QuotedWords(f"{words.strip()} · {approval}", PROPOSAL, day[0] if day else "")
 
 
-def render_evidence(evidence: Evidence) -> str:
+def render_evidence(evidence: QuotedWords) -> str:
     """Render a quote as `you, 2026-11-18: its words`; more lines follow as they are."""
     head = evidence.speaker and f"{evidence.speaker}{evidence.day and f', {evidence.day}'}: "
     lines = [line.rstrip() for line in evidence.words.strip().splitlines()]
@@ -53,17 +53,17 @@ def render_evidence(evidence: Evidence) -> str:
     return head + "\n".join(safe)
 
 
-def parse_evidence(text: str) -> list[Evidence]:
+def parse_evidence(text: str) -> list[QuotedWords]:
     """Return the quotes in a memory's evidence; a line that no head precedes is a quote of its own."""
-    quotes: list[Evidence] = []
+    quotes: list[QuotedWords] = []
     for line in text.splitlines():
         if head := _HEAD.match(line):
-            quotes.append(Evidence(line[head.end() :], head[1], head[2] or ""))
+            quotes.append(QuotedWords(line[head.end() :], head[1], head[2] or ""))
         elif quotes and quotes[-1].speaker:
             last = quotes[-1]
-            quotes[-1] = Evidence(f"{last.words}\n{line}", last.speaker, last.day)
+            quotes[-1] = QuotedWords(f"{last.words}\n{line}", last.speaker, last.day)
         else:
-            quotes.append(Evidence(line))
+            quotes.append(QuotedWords(line))
     return quotes
 
 
@@ -87,7 +87,7 @@ def append_evidence(old: str, new: str) -> str:
 
 def merge_evidence(one: str, other: str) -> str:
     """Join the evidence of two memories, each quote once."""
-    quotes: dict[str, Evidence] = {}
+    quotes: dict[str, QuotedWords] = {}
     for quote in (*parse_evidence(one), *parse_evidence(other)):
         quotes.setdefault(quote.words, quote)
     ordered = sorted(quotes.values(), key=lambda quote: bool(quote.speaker))

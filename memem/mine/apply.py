@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, HUMAN, NOOP, UPDATE, Chunk, Operation
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound, SettingsError
-from memem.core.evidence import Evidence, quote_proposal, quote_turn, render_evidence
+from memem.core.evidence import QuotedWords, quote_proposal, quote_turn, render_evidence
 from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import APPROVED, OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
@@ -191,7 +191,7 @@ def _make_memory(
     )
 
 
-def _quote(match: QuoteMatch) -> Evidence:
+def _quote(match: QuoteMatch) -> QuotedWords:
     """Quote the words, with what a person approved and their answer to it."""
     if match.is_approved:
         return quote_proposal(match.turn, match.text)

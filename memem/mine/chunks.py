@@ -20,7 +20,7 @@ from memem.search.transcripts.sessions import Projects, is_before, read_conversa
 from memem.transcript import lookback
 from memem.transcript.deeds import Deed, DeedReader
 from memem.transcript.turns import TranscriptLine, calls_in
-from memem.transcript.work import Call
+from memem.transcript.work import ToolCall
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -114,7 +114,7 @@ class ChunkReader:
         depth = len(real.relative_to(root).parts) if real.is_relative_to(root) else 0
         return str([folder, *folder.parents][: depth + 1][-1]), str(root)
 
-    def _earlier_calls(self, file: BinaryIO, start: int) -> Iterator[Call]:
+    def _earlier_calls(self, file: BinaryIO, start: int) -> Iterator[ToolCall]:
         lines = lookback.look_back(file, start).lines_with_calls()
         return (
             call

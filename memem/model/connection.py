@@ -19,7 +19,7 @@ CONNECT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     status: int
     headers: HTTPMessage
     body: bytes
@@ -32,13 +32,13 @@ class Server:
     url: str
     key: str
 
-    def get(self, path: str, seconds: float) -> Reply:
+    def get(self, path: str, seconds: float) -> HttpReply:
         return self._send("GET", path, None, seconds)
 
-    def post(self, path: str, content: Mapping[str, Any], seconds: float) -> Reply:
+    def post(self, path: str, content: Mapping[str, Any], seconds: float) -> HttpReply:
         return self._send("POST", path, json.dumps(content).encode(), seconds)
 
-    def _send(self, method: str, path: str, body: bytes | None, seconds: float) -> Reply:
+    def _send(self, method: str, path: str, body: bytes | None, seconds: float) -> HttpReply:
         address = urlsplit(self.url)
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
         connection = kind(address.hostname or "", address.port, timeout=min(seconds, CONNECT_SECONDS))
@@ -83,7 +83,7 @@ class Server:
             )
         return headers | {"Authorization": f"Bearer {self.key}"}
 
-    def _receive(self, response: HTTPResponse) -> Reply:
+    def _receive(self, response: HTTPResponse) -> HttpReply:
         body = bytearray()
         while piece := response.read1(1 << 16):
             body += piece
@@ -91,7 +91,7 @@ class Server:
                 raise CallFailed(f"{self.url} sent more than {MAX_ANSWER_BYTES:,} bytes and was stopped.")
         if response.length:  # bytes that were announced and did not come
             raise IncompleteRead(bytes(body), response.length)
-        return Reply(response.status, response.headers, bytes(body))
+        return HttpReply(response.status, response.headers, bytes(body))
 
     def _ended_early(self, error: OSError | HTTPException) -> Overloaded:
         reason = (files.reason(error) if isinstance(error, OSError) else "") or "the connection ended"

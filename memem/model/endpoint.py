@@ -26,7 +26,7 @@ from memem.core.errors import (
 )
 from memem.core.files import from_json
 from memem.model.answer import MAX_TOKENS, ModelAnswer, parse_words, read_number
-from memem.model.connection import Reply, Server
+from memem.model.connection import HttpReply, Server
 from memem.model.errors import quote_words, read_retry_at
 
 LIST_SECONDS = 10.0
@@ -108,7 +108,7 @@ class Endpoint:
         has = f"has {len(names)} models ({describe_models(names)})" if names else "lists no model"
         raise ModelMissing(f"{self.url} {has}. Set MEMEM_MODEL to the one to use; nothing is lost.")
 
-    def _rejects_format(self, reply: Reply) -> bool:
+    def _rejects_format(self, reply: HttpReply) -> bool:
         """Whether a request may have failed for its format alone; the words of servers differ too much to be sure."""
         if reply.status not in (*_REJECTING, 500):
             return False
@@ -117,7 +117,7 @@ class Endpoint:
             return False
         return reply.status in _REJECTING or bool(_OF_FORMAT.search(words))
 
-    def _read_answer(self, reply: Reply, model: str) -> ModelAnswer:
+    def _read_answer(self, reply: HttpReply, model: str) -> ModelAnswer:
         if reply.status != 200:
             raise self._explain(reply.status, self._words(reply), reply.headers, model)
         try:
@@ -175,7 +175,7 @@ class Endpoint:
             return ModelMissing(f"{answered} {tried} an OpenAI-compatible address. {advice}")
         return None
 
-    def _words(self, reply: Reply) -> str:
+    def _words(self, reply: HttpReply) -> str:
         """Return what a server says about a failure, without our key, which it may repeat."""
         text = reply.body[:10_000].decode("utf-8", "replace")
         with suppress(ValueError):

@@ -23,7 +23,7 @@ MOST_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChainPlace:
     """The place of an older memory in a chain: after `predecessor`, until `end`, when `successor` was said."""
 
     successor: Entry
@@ -68,7 +68,7 @@ def find_current(ws: Workspace, entry: Entry, excluded_id: str) -> Entry | None:
     return entry
 
 
-def find_place(ws: Workspace, memory: Memory, newer: Entry) -> Place:
+def find_place(ws: Workspace, memory: Memory, newer: Entry) -> ChainPlace:
     """Find the place of a memory before a newer one that has replaced it, among those it had replaced before."""
     zone = ws.clock().tzinfo
     said = dates.get_said_time(memory, zone) or 0.0
@@ -81,14 +81,14 @@ def find_place(ws: Workspace, memory: Memory, newer: Entry) -> Place:
             continue
         ends = dates.end_of(entry.memory.valid_to, zone)
         if relation == SAME and (stated >= said or ends is None or said < ends):
-            return Place(newer, "", twin=entry)
+            return ChainPlace(newer, "", twin=entry)
         if stated <= said:
             earlier.append((stated, entry))
         elif stated < begins:
             successor, begins = entry, stated
     followed = [each for each in earlier if successor.is_named_by(each[1].memory.superseded_by)]
     predecessor = max(followed, key=lambda each: (each[0], each[1].id), default=(0.0, None))[1]
-    return Place(successor, dates.format_seconds(max(begins, said), zone), predecessor)
+    return ChainPlace(successor, dates.format_seconds(max(begins, said), zone), predecessor)
 
 
 def end_validity(ws: Workspace, old: Entry, successor: Entry, ended: str, why: str) -> None:

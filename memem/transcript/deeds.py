@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from memem.transcript import outcomes
 from memem.transcript.outcomes import TestCounts
-from memem.transcript.work import READING_TOOL, SHELL_TOOL, Call, Result, Work
+from memem.transcript.work import READING_TOOL, SHELL_TOOL, Result, ToolCall, Work
 
 WRITTEN, READ, COMMAND, OTHER = "written", "read", "command", "other"
 OK, FAILED, REJECTED, STARTED = "ok", "failed", "rejected", "started"
@@ -47,10 +47,10 @@ class DeedReader:
     `earlier` returns calls from before the reading began; it is called once, if a result belongs to none that was read.
     """
 
-    def __init__(self, clean: Callable[[str], str], earlier: Callable[[], Iterable[Call]] = tuple) -> None:
+    def __init__(self, clean: Callable[[str], str], earlier: Callable[[], Iterable[ToolCall]] = tuple) -> None:
         self._clean = clean
-        self._earlier: Callable[[], Iterable[Call]] | None = earlier
-        self._calls: dict[str, Call] = {}
+        self._earlier: Callable[[], Iterable[ToolCall]] | None = earlier
+        self._calls: dict[str, ToolCall] = {}
 
     def follow(self, work: Work) -> list[Deed]:
         """Return what ended with this line."""
@@ -66,13 +66,13 @@ class DeedReader:
         self._calls.clear()
         self._earlier = None
 
-    def _add(self, call: Call) -> None:
+    def _add(self, call: ToolCall) -> None:
         self._calls.pop(call.identity, None)
         self._calls[call.identity] = replace(call, target=call.target[: MAX_TARGET_CHARS + 1])
         if len(self._calls) > MAX_CALLS:
             del self._calls[next(iter(self._calls))]
 
-    def _find(self, identity: str) -> Call | None:
+    def _find(self, identity: str) -> ToolCall | None:
         if identity not in self._calls and self._earlier:
             earlier, self._earlier = self._earlier, None
             for call in earlier():
@@ -80,7 +80,7 @@ class DeedReader:
                     self._add(call)
         return self._calls.get(identity)
 
-    def _deeds(self, call: Call, result: Result) -> Iterator[Deed]:
+    def _deeds(self, call: ToolCall, result: Result) -> Iterator[Deed]:
         if outcomes.is_own(call.tool, call.target if call.tool == SHELL_TOOL else ""):
             return
         outcome = _outcome(result)

@@ -17,7 +17,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class TestCounts:
-    """What a test runner printed at its end."""
+    """The counts that a test runner printed at its end."""
 
     runner: str
     failed: int

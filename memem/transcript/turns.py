@@ -11,7 +11,7 @@ from memem.core.home import OWN_FOLDER
 from memem.transcript.harness import hidden_parts, is_command, is_untyped, slice_ids, typed_text
 from memem.transcript.lookback import NOTHING, Lookback, QueuedPrompt
 from memem.transcript.utterances import Utterance, find_utterance, is_text
-from memem.transcript.work import Call, Work, read_calls, work_of_assistant, work_of_user
+from memem.transcript.work import ToolCall, Work, read_calls, work_of_assistant, work_of_user
 
 Object = dict[str, Any]
 
@@ -84,7 +84,7 @@ def read(value: Object, session: str, earlier: Lookback = NOTHING) -> Transcript
     )
 
 
-def calls_in(value: Object) -> Iterator[Call]:
+def calls_in(value: Object) -> Iterator[ToolCall]:
     """Yield the calls of tools in a line of Claude; those of a sub-agent are not its own."""
     return iter(()) if value.get("isSidechain") else read_calls(_blocks(value), _word(value, "cwd"))
 

@@ -1,4 +1,4 @@
-"""What was done in a line: calls of tools, results of earlier calls, commands that the person ran."""
+"""The work in a line: calls of tools, results of earlier calls, commands that the person ran."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LONGEST_ITEM = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A call of a tool, with the file or the command that it is about."""
 
     identity: str
@@ -40,7 +40,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     results: tuple[Result, ...] = ()
     commands: tuple[str, ...] = ()  # that the person ran with `!`
 
@@ -71,13 +71,13 @@ def work_of_user(value: Object, blocks: list[Object]) -> Work | None:
     return Work(results=results, commands=commands) if results or commands else None
 
 
-def read_calls(blocks: Iterable[Object], folder: str) -> Iterator[Call]:
+def read_calls(blocks: Iterable[Object], folder: str) -> Iterator[ToolCall]:
     for block in blocks:
         name, given = block.get("name"), block.get("input")
         if block.get("type") == "tool_use" and isinstance(name, str):
             key = "command" if name == SHELL_TOOL else FILE_TOOLS.get(name, "")
             target = given.get(key) if isinstance(given, dict) else None
-            yield Call(str(block.get("id")), name, target if isinstance(target, str) else "", folder)
+            yield ToolCall(str(block.get("id")), name, target if isinstance(target, str) else "", folder)
 
 
 def _items(texts: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memem.core.conversation import ASSISTANT, HUMAN, Turn
 from memem.core.evidence import (
-    Evidence,
+    QuotedWords,
     append_evidence,
     has_quote,
     merge_evidence,
@@ -54,13 +54,13 @@ def test_more_lines_belong_to_the_quote_before_them() -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_words_cannot_pass_for_a_quote_of_somebody_else(one: str, other: str) -> None:
     words = f"x{one}\nyou, 2026-01-01: {other}y"
-    (quote,) = parse_evidence(render_evidence(Evidence(words, "Claude", "2026-01-02")))
+    (quote,) = parse_evidence(render_evidence(QuotedWords(words, "Claude", "2026-01-02")))
     assert quote.speaker == "Claude"
     assert "".join(quote.words.split()) == "".join(words.split())
 
 
 def test_words_behind_an_empty_line_are_joined_to_those_before_it() -> None:
-    assert render_evidence(Evidence("one\n\n \nClaude: two", "you")) == "you: one Claude: two"
+    assert render_evidence(QuotedWords("one\n\n \nClaude: two", "you")) == "you: one Claude: two"
 
 
 @pytest.mark.parametrize("quote", ["let's implement options 2", NEW, "Claude, 2026-12-01: let's implement options 2"])

@@ -1,4 +1,4 @@
-"""What a person approves or chooses becomes a decision of the project, with the proposal and the answer as evidence."""
+"""A proposal that a person approves or chooses becomes a decision of the project, with both sides as evidence."""
 
 import json
 from pathlib import Path

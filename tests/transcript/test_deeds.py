@@ -7,22 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.transcript.deeds import COMMAND, MAX_TARGET_CHARS, OTHER, READ, WRITTEN, Deed, DeedReader
-from memem.transcript.work import Call, Result, Work
+from memem.transcript.work import Result, ToolCall, Work
 
 REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 
 
-def follow(*works: Work, earlier: Sequence[Call] = ()) -> list[Deed]:
+def follow(*works: Work, earlier: Sequence[ToolCall] = ()) -> list[Deed]:
     reader = DeedReader(str, lambda: earlier)
     return [deed for work in works for deed in reader.follow(work)]
 
 
 def edit(identity: str, path: str, tool: str = "Edit") -> Work:
-    return Work(calls=(Call(identity, tool, path, "/srv/shop"),))
+    return Work(calls=(ToolCall(identity, tool, path, "/srv/shop"),))
 
 
 def bash(command: str, output: str = "", *, is_error: bool = False) -> list[Deed]:
-    call = Call("t", "Bash", command, "/srv/shop")
+    call = ToolCall("t", "Bash", command, "/srv/shop")
     return follow(Work(calls=(call,)), Work(results=(Result("t", output, is_error),)))
 
 
@@ -63,10 +63,10 @@ def test_a_file_that_does_not_exist_was_not_read() -> None:
 def test_a_call_of_an_earlier_reading_is_looked_up_once() -> None:
     lookups = 0
 
-    def earlier() -> list[Call]:
+    def earlier() -> list[ToolCall]:
         nonlocal lookups
         lookups += 1
-        return [Call("1", "Write", "a.py"), Call("2", "Write", "b.py")]
+        return [ToolCall("1", "Write", "a.py"), ToolCall("2", "Write", "b.py")]
 
     reader = DeedReader(str, earlier)
     works = [result("1"), result("unknown", "Boom", is_error=True), result("2")]
@@ -75,7 +75,7 @@ def test_a_call_of_an_earlier_reading_is_looked_up_once() -> None:
 
 
 def test_calls_that_may_not_be_used_are_forgotten() -> None:
-    reader = DeedReader(str, lambda: [Call("2", "Write", "b.py")])
+    reader = DeedReader(str, lambda: [ToolCall("2", "Write", "b.py")])
     reader.follow(edit("1", "a.py"))
     reader.forget()
     assert [*reader.follow(result("1")), *reader.follow(result("2"))] == []
@@ -184,7 +184,7 @@ def test_commands_about_memem_stay(command: str) -> None:
 
 @pytest.mark.parametrize("tool", ["mcp__plugin_memem_memem__memory_save", "mcp__memem__memory_search"])
 def test_tools_of_memem_are_left_out(tool: str) -> None:
-    assert follow(Work(calls=(Call("1", tool),)), result("1", "Error: vault not found", is_error=True)) == []
+    assert follow(Work(calls=(ToolCall("1", tool),)), result("1", "Error: vault not found", is_error=True)) == []
 
 
 def test_an_error_of_a_hook_of_memem_is_left_out() -> None:
@@ -205,7 +205,7 @@ def test_secrets_are_removed_before_anything_is_cut() -> None:
     texts = list[str]()
     reader = DeedReader(lambda text: texts.append(text) or text.replace("KEY", "-"))  # type: ignore[func-returns-value]
     lines = "\n".join(f"error {number} KEY" for number in range(100))
-    work = Work(calls=(Call("1", "Bash", "make KEY\nmore"),), results=(Result("1", lines, is_error=True),))
+    work = Work(calls=(ToolCall("1", "Bash", "make KEY\nmore"),), results=(Result("1", lines, is_error=True),))
     (deed,) = reader.follow(work)
     assert (deed.target, deed.errors) == ("make -", ("error 97 -", "error 98 -", "error 99 -"))
     assert texts == [lines, "make KEY\nmore"]

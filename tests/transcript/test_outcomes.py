@@ -1,4 +1,4 @@
-"""What the output of commands says: counts of tests, and the lines that name what is wrong."""
+"""Read the output of commands: counts of tests, and the lines that name what is wrong."""
 
 import pytest
 from hypothesis import given

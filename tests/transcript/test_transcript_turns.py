@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, WITH_RESULT, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript.turns import TranscriptLine, read
-from memem.transcript.work import Call, Result, Work
+from memem.transcript.work import Result, ToolCall, Work
 from tests.transcript.test_harness import SLICE
 
 WRITING = ("Edit", "Write", "MultiEdit")
@@ -232,7 +232,7 @@ def test_a_notebook_is_a_file() -> None:
 def test_a_call_has_its_command_and_folder() -> None:
     done = work(claude(call("Bash", command="git log\nrm x")))
     assert done
-    assert done.calls == (Call("t", "Bash", "git log\nrm x", str(FRAME["cwd"])),)
+    assert done.calls == (ToolCall("t", "Bash", "git log\nrm x", str(FRAME["cwd"])),)
     assert done.files == ()
 
 

@@ -18,7 +18,7 @@ MAX_REACH = 8  # tokens before a near match that a quote may leave out
 _BEYOND_CYRILLIC = "\u0530"  # in other scripts one letter may be a word, such as a negation
 
 
-class Place(NamedTuple):
+class QuotePlace(NamedTuple):
     """A row of tokens that matches a quote."""
 
     start: int
@@ -29,16 +29,16 @@ class Place(NamedTuple):
 # --- exact ----------------------------------------------------------------------------------------------------------
 
 
-def find_exact(text: Tokens, wanted: Tokens) -> Iterator[Place]:
+def find_exact(text: Tokens, wanted: Tokens) -> Iterator[QuotePlace]:
     """Yield the places that have the same tokens. Droppable tokens may be missing from the quote."""
-    seen = set[Place]()
+    seen = set[QuotePlace]()
     for words in (wanted, wanted.without_markers):
         for tokens in (text, text.without_droppable):
             for start in islice(tokens.find(words.keys), MAX_PLACES):
                 end = start + len(words)
-                place = Place(start, end, 1.0)
+                place = QuotePlace(start, end, 1.0)
                 if tokens is not text:
-                    place = Place(text.kept[start], text.kept[end - 1] + 1, 1.0)
+                    place = QuotePlace(text.kept[start], text.kept[end - 1] + 1, 1.0)
                 if (
                     place not in seen
                     and is_same_case(tokens, start, words)
@@ -48,13 +48,13 @@ def find_exact(text: Tokens, wanted: Tokens) -> Iterator[Place]:
                     yield place
 
 
-def find_cut(text: Tokens, wanted: Tokens) -> Iterator[Place]:
+def find_cut(text: Tokens, wanted: Tokens) -> Iterator[QuotePlace]:
     """Yield the places of a long quote, whose last word may be cut."""
     yield from find_exact(text, wanted)
     cut, last = wanted.pick(range(len(wanted) - 1)), wanted.keys[-1]
     for start, end, score in find_exact(text, cut):
         if end < len(text) and text.keys[end].startswith(last) and text.keys[end] not in WORDS["negations"]:
-            yield Place(start, end + 1, score)
+            yield QuotePlace(start, end + 1, score)
 
 
 def is_same_case(text: Tokens, start: int, wanted: Tokens) -> bool:
@@ -90,10 +90,10 @@ def _is_denied(text: Tokens, start: int, end: int) -> bool:
 # --- near -----------------------------------------------------------------------------------------------------------
 
 
-def find_parts(source: str, parts: Sequence[Tokens], min_score: float) -> Iterator[Place]:
+def find_parts(source: str, parts: Sequence[Tokens], min_score: float) -> Iterator[QuotePlace]:
     """Yield the places of a quote, or of its parts in order, unless the words between them change the meaning."""
     text = read_tokens(source)
-    found = list[list[Place]]()
+    found = list[list[QuotePlace]]()
     for part in parts:
         places = list(islice(find_exact(text, part) if len(parts) > 1 else (), MAX_PLACES))
         places = places or _find_near(text, part, min_score)
@@ -108,7 +108,7 @@ def find_parts(source: str, parts: Sequence[Tokens], min_score: float) -> Iterat
                 break
             end, score = following.end, min(score, following.score)
         else:
-            yield Place(first.start, end, score)
+            yield QuotePlace(first.start, end, score)
 
 
 def _can_follow(text: Tokens, end: int, start: int) -> bool:
@@ -118,7 +118,7 @@ def _can_follow(text: Tokens, end: int, start: int) -> bool:
     return not any(key in WORDS["negations"] or key in WORDS["limits"] or key in ("!", "!=", "~~") for key in left_out)
 
 
-def _find_near(text: Tokens, quote: Tokens, min_score: float) -> list[Place]:
+def _find_near(text: Tokens, quote: Tokens, min_score: float) -> list[QuotePlace]:
     """Return the places that differ in slips and fillers only, and not in too many of them."""
     quote = quote.without_markers
     if not MIN_NEAR_TOKENS <= len(quote) <= MAX_NEAR_TOKENS:
@@ -134,7 +134,7 @@ def _find_near(text: Tokens, quote: Tokens, min_score: float) -> list[Place]:
     for _, place in known[:ANCHORS]:
         for at in text.positions[quote.keys[place]][:ANCHOR_PLACES]:
             windows[max(at - place - most, 0), min(at - place + most + 1, len(text))] = None
-    wanted, best = " ".join(quote.keys), dict[tuple[int, int], Place]()
+    wanted, best = " ".join(quote.keys), dict[tuple[int, int], QuotePlace]()
     for low, high in windows:
         aligned = _align(text, quote, _reach_back(text, low), high, most)
         if aligned is None or aligned in best or _is_denied(text, *aligned):
@@ -145,7 +145,7 @@ def _find_near(text: Tokens, quote: Tokens, min_score: float) -> list[Place]:
         )
         score = fuzz.ratio(wanted, words) / 100
         if score >= min_score:
-            best[aligned] = Place(start, end, score)
+            best[aligned] = QuotePlace(start, end, score)
     return list(best.values())
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 
 from memem.core.conversation import ASSISTANT, HUMAN, Turn
 from memem.inject.prompt_kinds import is_approval
-from memem.mine.proof.quote_places import MAX_PLACES, Place, find_cut, find_exact, find_parts, is_same_case
+from memem.mine.proof.quote_places import MAX_PLACES, QuotePlace, find_cut, find_exact, find_parts, is_same_case
 from memem.mine.proof.quote_tokens import Tokens, read_tokens
 
 MIN_SCORE = 0.85  # of a near match: the similarity of the folded texts
@@ -123,7 +123,7 @@ def _match_whole(turn: Turn, wanted: Tokens, quote: str) -> QuoteMatch | None:
     return _describe(turn, start, len(turn.text.rstrip()), exact=True, score=1.0)
 
 
-def _locate(turn: Turn, quote: str, places: Iterable[Place], *, exact: bool) -> QuoteMatch | None:
+def _locate(turn: Turn, quote: str, places: Iterable[QuotePlace], *, exact: bool) -> QuoteMatch | None:
     """Return the best of the places in a turn."""
     text = read_tokens(turn.text)
     return _choose_best(
