@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class WaitingClaim:
+class RecordedClaim:
     """A claim that was not granted, and the project that its folder is instead; a person may have `distrusted` it."""
 
     project: str
@@ -58,7 +58,7 @@ class FolderRecord:
     complete: bool = False  # whether everything that an earlier version knew has been added
     projects: dict[str, Binding] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
-    waiting: dict[str, dict[str, WaitingClaim]] = field(default_factory=dict)  # by root, then by the name it claims
+    waiting: dict[str, dict[str, RecordedClaim]] = field(default_factory=dict)  # by root, then by the name it claims
     refusals: dict[str, str] = field(default_factory=dict)  # the folder whose `.memem.toml` refuses mining
     problem: str = ""
 
@@ -90,7 +90,7 @@ class FolderRecord:
     def withhold(self, claim: Claim, *, distrusted: bool = False) -> str:
         """Make the folder of a claim a project of its own, and return its name."""
         name = self.own_name(claim)
-        self.waiting.setdefault(claim.root, {})[claim.name] = WaitingClaim(name, claim.remote, distrusted)
+        self.waiting.setdefault(claim.root, {})[claim.name] = RecordedClaim(name, claim.remote, distrusted)
         own = self.projects.setdefault(name, Binding())
         _add(own.roots, claim.root)
         _add(own.remotes, claim.remote)
@@ -192,7 +192,7 @@ def _load(content: dict[str, Any]) -> FolderRecord:
         projects={name: Binding(_texts(b["roots"]), _texts(b["remotes"])) for name, b in content["projects"].items()},
         places={path: Place(str(p["project"]), bool(p["below"])) for path, p in content["places"].items()},
         waiting={
-            root: {name: WaitingClaim(w["project"], w["remote"], bool(w["distrusted"])) for name, w in names.items()}
+            root: {name: RecordedClaim(w["project"], w["remote"], bool(w["distrusted"])) for name, w in names.items()}
             for root, names in content["waiting"].items()
         },
         refusals={place: str(source) for place, source in content["refusals"].items()},
