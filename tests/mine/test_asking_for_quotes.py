@@ -43,7 +43,7 @@ def ws(miner: Workspace) -> Workspace:
 
 
 @pytest.fixture
-def said(session: Transcript) -> Transcript:
+def talk(session: Transcript) -> Transcript:
     session.human(f"{SAID} {AT_LENGTH}")
     return session
 
@@ -65,8 +65,8 @@ def outcomes(mined: Mined) -> Sequence[str]:
     return [applied.outcome for applied in mined.applied]
 
 
-def test_the_exact_words_are_asked_for_once_more(ws: Workspace, claude: Path, said: Transcript) -> None:
-    mined = mine(ws, claude, said, answer(PROVEN, WANTED), quotes(SAID))
+def test_the_exact_words_are_asked_for_once_more(ws: Workspace, claude: Path, talk: Transcript) -> None:
+    mined = mine(ws, claude, talk, answer(PROVEN, WANTED), quotes(SAID))
     assert outcomes(mined) == ["added", "added"]
     evidence = {entry.memory.title: strip_speakers(entry.memory.evidence) for entry in find.list_memories(ws)}
     assert evidence == {"Package manager": SAID, "Lockfile": PROVEN.quote}
@@ -77,8 +77,8 @@ def test_the_exact_words_are_asked_for_once_more(ws: Workspace, claude: Path, sa
     assert PROVEN.content not in claims
 
 
-def test_both_calls_are_counted(ws: Workspace, claude: Path, said: Transcript) -> None:
-    mine(ws, claude, said, answer(WANTED), quotes(SAID))
+def test_both_calls_are_counted(ws: Workspace, claude: Path, talk: Transcript) -> None:
+    mine(ws, claude, talk, answer(WANTED), quotes(SAID))
     assert ws.state.ledger.spent(ws.today()).calls == 2
 
 
@@ -86,57 +86,57 @@ def test_both_calls_are_counted(ws: Workspace, claude: Path, said: Transcript) -
     "second", [quotes(""), quotes("use yarn in the shop instead"), quotes(), {"operations": []}, RATE_LIMITED]
 )
 def test_still_without_proof_it_is_refused(
-    ws: Workspace, claude: Path, said: Transcript, second: dict[str, Any]
+    ws: Workspace, claude: Path, talk: Transcript, second: dict[str, Any]
 ) -> None:
-    mined = mine(ws, claude, said, answer(WANTED, PROVEN), second)
+    mined = mine(ws, claude, talk, answer(WANTED, PROVEN), second)
     assert (mined.outcome, outcomes(mined)) == ("mined", ["refused", "added"])
     assert mined.applied[0].reason == "the text it quotes as evidence is not in the conversation"
     assert len(fake_claude.calls(claude)) == 2
 
 
-def test_nothing_is_asked_again_if_every_quote_is_found(ws: Workspace, claude: Path, said: Transcript) -> None:
+def test_nothing_is_asked_again_if_every_quote_is_found(ws: Workspace, claude: Path, talk: Transcript) -> None:
     nothing = replace(WANTED, op=NOOP, quote="")
-    mine(ws, claude, said, answer(PROVEN, nothing), quotes(SAID))
+    mine(ws, claude, talk, answer(PROVEN, nothing), quotes(SAID))
     assert len(fake_claude.calls(claude)) == 1
 
 
-def test_a_spent_budget_leaves_it_at_the_refusal(ws: Workspace, claude: Path, said: Transcript) -> None:
+def test_a_spent_budget_leaves_it_at_the_refusal(ws: Workspace, claude: Path, talk: Transcript) -> None:
     change_settings(ws, daily_calls=1)
-    mined = mine(ws, claude, said, answer(WANTED, PROVEN), quotes(SAID))
+    mined = mine(ws, claude, talk, answer(WANTED, PROVEN), quotes(SAID))
     assert (mined.outcome, outcomes(mined)) == ("mined", ["refused", "added"])
     assert len(fake_claude.calls(claude)) == 1
 
 
-def test_the_second_answer_changes_quotes_only(ws: Workspace, claude: Path, said: Transcript) -> None:
+def test_the_second_answer_changes_quotes_only(ws: Workspace, claude: Path, talk: Transcript) -> None:
     """Numbers that were not asked about are passed over."""
     second = {"quotes": [{"number": number, "quote": SAID} for number in (1, 1, 2, 40)]}
-    assert outcomes(mine(ws, claude, said, answer(WANTED), second)) == ["added"]
+    assert outcomes(mine(ws, claude, talk, answer(WANTED), second)) == ["added"]
 
 
 @pytest.mark.parametrize("call", [1, 2])
 @pytest.mark.parametrize("after", [False, True])
 def test_a_crash_during_either_call_doubles_nothing(
-    ws: Workspace, claude: Path, said: Transcript, monkeypatch: pytest.MonkeyPatch, call: int, after: bool
+    ws: Workspace, claude: Path, talk: Transcript, monkeypatch: pytest.MonkeyPatch, call: int, after: bool
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Claude, "ask", crash_in_call(call, Claude.ask, after=after))
         with pytest.raises(Crash):
-            mine(ws, claude, said, answer(WANTED, PROVEN), quotes(SAID))
+            mine(ws, claude, talk, answer(WANTED, PROVEN), quotes(SAID))
     assert ws.state.journal.records() == []
-    assert outcomes(mine(ws, claude, said, answer(WANTED, PROVEN), quotes(SAID))) == ["added", "added"]
+    assert outcomes(mine(ws, claude, talk, answer(WANTED, PROVEN), quotes(SAID))) == ["added", "added"]
     assert len(find.list_memories(ws)) == 2
 
 
 def test_a_crash_after_both_calls_asks_for_nothing_again(
-    ws: Workspace, claude: Path, said: Transcript, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, claude: Path, talk: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Journal, "finish", crash_in_call(1, Journal.finish))
         with pytest.raises(Crash):
-            mine(ws, claude, said, answer(WANTED), quotes(SAID))
+            mine(ws, claude, talk, answer(WANTED), quotes(SAID))
     (record,) = ws.state.journal.records()
     assert record.answer[0]["quote"] == SAID
-    mine(ws, claude, said, answer(WANTED), quotes(SAID))
+    mine(ws, claude, talk, answer(WANTED), quotes(SAID))
     assert len(fake_claude.calls(claude)) == 2
     assert len(find.list_memories(ws)) == 1
 

@@ -31,7 +31,7 @@ def write_session(folder: Path, name: str, *, short: bool = False, start: dateti
     return session
 
 
-def asked(claude: Path) -> list[str]:
+def list_questions(claude: Path) -> list[str]:
     """The facts that the model was asked about, in order."""
     return [name for call in fake_claude.calls(claude) for name in re.findall(r"FACT-(\w+):", call["stdin"])]
 
@@ -106,7 +106,7 @@ def test_the_conversations_of_a_pack_are_in_the_order_of_time(ws: Workspace, cla
         os.utime(path, (START.timestamp(),) * 2)
     history.mine(ws, history.survey_history(ws, lambda *_: None), lambda *_: None)
     assert len(fake_claude.calls(claude)) == 1
-    assert asked(claude) == IN_TIME
+    assert list_questions(claude) == IN_TIME
 
 
 def test_a_mined_note_states_when_it_was_said(ws: Workspace, sessions: Path) -> None:

@@ -245,7 +245,7 @@ def test_no_address_passes_for_that_of_another_host(ws: Workspace, mine: Path, t
     st.sampled_from(["http://", "ssh://", ""]),
 )
 def test_a_host_is_that_of_the_address_as_a_url_parser_reads_it(before: str, between: str, scheme: str) -> None:
-    """Whatever surrounds a host, its remote is claimed only if the host ends there and nothing else is one."""
+    """A remote is claimed only if the text has no other host and nothing continues it."""
     address = f"{scheme}{before}evil.example{between}@example.com/acme/shop-api"
     if normalise_remote(address, Path("/srv")) == "example.com/acme/shop-api":
         host = re.split(r"[/?#\\]", address.removeprefix(scheme))[0]

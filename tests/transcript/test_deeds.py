@@ -224,7 +224,7 @@ def test_the_last_word_of_a_command_that_is_cut_is_dropped() -> None:
         ("/srv/shopping/a.ts", "a.ts"),
         ("/home/ada/notes/b.md", "~/notes/b.md"),
         ("/Users/ada/.zshrc", "~/.zshrc"),
-        ("/root/.ssh/config", "~/.ssh/config"),
+        ("/home/me/.ssh/config", "~/.ssh/config"),
         ("/etc/hosts", "hosts"),
         ("web/a.ts", "web/a.ts"),
         ("./a.ts", "a.ts"),

@@ -42,7 +42,7 @@ def queue(operation: str, second: int, words: str | None = None) -> dict[str, An
     return line if words is None else line | {"content": words}
 
 
-def said(*lines: dict[str, Any]) -> list[tuple[str, str]]:
+def read_words(*lines: dict[str, Any]) -> list[tuple[str, str]]:
     return [(utterance.place, utterance.text) for utterance in utterances(as_file(*lines))]
 
 
@@ -90,47 +90,47 @@ def test_a_large_image_does_not_hide_its_words() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     line = user_line([image, {"type": "text", "text": "The button must be green"}])
     assert len(as_file(line)) > LARGE_LINE_BYTES
-    assert said(line) == [("prompt", "The button must be green")]
+    assert read_words(line) == [("prompt", "The button must be green")]
 
 
 def test_an_image_alone_says_nothing() -> None:
-    assert said(user_line([{"type": "image", "source": {"type": "base64", "data": ""}}])) == []
+    assert read_words(user_line([{"type": "image", "source": {"type": "base64", "data": ""}}])) == []
 
 
 def test_old_versions_deliver_a_queued_prompt_to_the_running_turn_without_a_line_of_its_own() -> None:
     lines = (queue("enqueue", 1, "add unit tests too"), queue("remove", 3))
-    assert said(*lines) == [("queued", "add unit tests too")]
+    assert read_words(*lines) == [("queued", "add unit tests too")]
 
 
 def test_a_queued_prompt_that_still_waits_is_not_said_yet() -> None:
-    assert said(queue("enqueue", 1, "add unit tests too")) == []
+    assert read_words(queue("enqueue", 1, "add unit tests too")) == []
 
 
 @pytest.mark.parametrize("operation", ["popAll", "popOne"])
 def test_a_prompt_taken_back_is_not_said_while_its_neighbour_is(operation: str) -> None:
     waiting = (queue("enqueue", 1, "use Rust"), queue("enqueue", 2, "use Python"))
-    assert said(*waiting, queue(operation, 3, "use Rust"), queue("remove", 4)) == [("queued", "use Python")]
+    assert read_words(*waiting, queue(operation, 3, "use Rust"), queue("remove", 4)) == [("queued", "use Python")]
 
 
 def test_the_same_words_queued_twice_are_two_utterances() -> None:
     waiting = (queue("enqueue", 1, "yes"), queue("enqueue", 2, "yes"))
     delivered = (queue("dequeue", 3), user_line("yes", 3, promptSource="queued"), queue("remove", 4))
-    assert said(*waiting, *delivered) == [("queued", "yes"), ("queued", "yes")]
+    assert read_words(*waiting, *delivered) == [("queued", "yes"), ("queued", "yes")]
 
 
 def test_earlier_words_do_not_stand_for_a_queued_prompt() -> None:
     lines = (user_line("yes", 1), queue("enqueue", 5, "yes"), queue("remove", 6))
-    assert said(*lines) == [("prompt", "yes"), ("queued", "yes")]
+    assert read_words(*lines) == [("prompt", "yes"), ("queued", "yes")]
 
 
 def test_queued_prompts_joined_in_one_line_are_said_once() -> None:
     waiting = (queue("enqueue", 1, "use Rust"), queue("enqueue", 2, "only the lexer"))
     delivered = (queue("dequeue", 3), queue("dequeue", 3), user_line("use Rust\nonly the lexer", 3))
-    assert said(*waiting, *delivered) == [("prompt", "use Rust\nonly the lexer")]
+    assert read_words(*waiting, *delivered) == [("prompt", "use Rust\nonly the lexer")]
 
 
 def test_notifications_in_the_queue_are_not_of_a_person() -> None:
-    assert said(queue("enqueue", 1, "<task-notification>\n<task-id>b1</task-id>"), queue("dequeue", 2)) == []
+    assert read_words(queue("enqueue", 1, "<task-notification>\n<task-id>b1</task-id>"), queue("dequeue", 2)) == []
 
 
 def test_answers_are_read_from_the_text_where_the_details_are_missing() -> None:
@@ -138,36 +138,36 @@ def test_answers_are_read_from_the_text_where_the_details_are_missing() -> None:
     asked = {"type": "assistant", "message": {"role": "assistant", "content": [call]}}
     words = 'User has answered your questions: "Which store?"="Redis", "How long?"="Two days". You can now continue.'
     result = {"type": "tool_result", "tool_use_id": "t1", "content": words}
-    assert said(asked, user_line([result])) == [("answer", "Redis"), ("answer", "Two days")]
+    assert read_words(asked, user_line([result])) == [("answer", "Redis"), ("answer", "Two days")]
 
 
 def test_a_result_that_quotes_a_rejection_is_output() -> None:
     words = "grep: The user doesn't want to proceed with this tool use. the user said:\nno"
-    assert said(user_line([{"type": "tool_result", "tool_use_id": "t1", "content": words}])) == []
+    assert read_words(user_line([{"type": "tool_result", "tool_use_id": "t1", "content": words}])) == []
 
 
 @pytest.mark.parametrize("mark", ["isMeta", "isSidechain", "isCompactSummary"])
 def test_lines_that_programs_write_are_skipped(mark: str) -> None:
-    assert said(user_line("Use tabs", **{mark: True})) == []
+    assert read_words(user_line("Use tabs", **{mark: True})) == []
 
 
 @pytest.mark.parametrize("kind", ["auto-continuation", "task-notification", "channel"])
 def test_prompts_of_another_origin_are_not_of_the_person(kind: str) -> None:
-    assert said(user_line("Use tabs", origin={"kind": kind})) == []
+    assert read_words(user_line("Use tabs", origin={"kind": kind})) == []
 
 
 def test_words_beside_what_an_editor_adds_are_kept() -> None:
     opened = "<ide_opened_file>The user opened the file a.py in the IDE.</ide_opened_file>"
     blocks = [{"type": "text", "text": opened}, {"type": "text", "text": "explain this file"}]
-    assert said(user_line(blocks)) == [("prompt", "explain this file")]
+    assert read_words(user_line(blocks)) == [("prompt", "explain this file")]
 
 
 def test_a_repeated_line_is_one_utterance() -> None:
-    assert said(user_line("Use tabs"), user_line("Use tabs")) == [("prompt", "Use tabs")]
+    assert read_words(user_line("Use tabs"), user_line("Use tabs")) == [("prompt", "Use tabs")]
 
 
 def test_a_command_without_arguments_says_nothing() -> None:
-    assert said(user_line("<command-message>ship</command-message>\n<command-name>/ship</command-name>")) == []
+    assert read_words(user_line("<command-message>ship</command-message>\n<command-name>/ship</command-name>")) == []
 
 
 def test_damaged_files_are_read_as_far_as_they_are_whole() -> None:
